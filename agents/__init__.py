@@ -1,0 +1,1 @@
+"""Agents for Megaland, each announced as an entry point of the group ``megaland.agents``."""

@@ -1,0 +1,29 @@
+"""Megaland as a reinforcement-learning environment: the rules, and a batch of games that plays by them.
+
+Needs NumPy alone until an adapter of ``megaland_env.envs`` is imported.
+"""
+
+from megaland_env.actions import NUM_ACTIONS, Action, Kind, action_name
+from megaland_env.cards import Building, LevelCard, Treasure
+from megaland_env.config import ConfigError, MegalandConfig
+from megaland_env.decisions import Decisions, View
+from megaland_env.errors import IllegalActionError
+from megaland_env.game import MegalandGames
+from megaland_env.snapshot import SnapshotError
+
+__all__ = [
+    "NUM_ACTIONS",
+    "Action",
+    "Building",
+    "ConfigError",
+    "Decisions",
+    "IllegalActionError",
+    "Kind",
+    "LevelCard",
+    "MegalandConfig",
+    "MegalandGames",
+    "SnapshotError",
+    "Treasure",
+    "View",
+    "action_name",
+]

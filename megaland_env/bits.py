@@ -1,0 +1,65 @@
+"""Sets of up to 64 small numbers as 64-bit words: bit ``i`` set means that ``i`` is in the set.
+
+The legal actions of a seat are such a set; opened to booleans only on request, since a word is a fortieth of the work.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env import piles
+
+Words = npt.NDArray[np.uint64]
+
+_U64 = np.uint64
+_1, _2, _3, _4, _8, _255 = (_U64(n) for n in (1, 2, 3, 4, 8, 255))
+_PAIRS = _U64(0x5555555555555555)
+_FOURS = _U64(0x3333333333333333)
+_BYTES = _U64(0x0F0F0F0F0F0F0F0F)
+
+
+def _nth_bit_table(width: int) -> npt.NDArray[np.uint8]:
+    """(2**width, width): the place of the n-th set bit of a number (0 where it has no n-th)."""
+    table = np.zeros((1 << width, width), np.uint8)
+    for number in range(1 << width):
+        places = [bit for bit in range(width) if number >> bit & 1]
+        table[number, : len(places)] = places
+    return table
+
+
+_NTH_BIT_OF_BYTE = _nth_bit_table(8).reshape(-1)
+NTH_BIT_OF_TEN = _nth_bit_table(10)
+"""(1024, 10) for the ten level cards: the card that is the n-th of a set."""
+
+
+def members(words: Words, width: int) -> npt.NDArray[np.bool_]:
+    """The sets as booleans: ``(...)`` words become ``(..., width)``."""
+    rows = np.ascontiguousarray(words, dtype="<u8").view(np.uint8).reshape(*words.shape, 8)
+    return np.unpackbits(rows, axis=-1, count=width, bitorder="little").view(np.bool_)
+
+
+def nth_member(words: Words, n: Words) -> npt.NDArray[np.uint8]:
+    """The n-th smallest number (from 0) of each set; every set must have more than n members."""
+    # How many members each byte has, by adding neighbours (as in every popcount), then the running totals.
+    counts = words - ((words >> _1) & _PAIRS)
+    counts = (counts & _FOURS) + ((counts >> _2) & _FOURS)
+    counts = (counts + (counts >> _4)) & _BYTES
+    passed = piles.card_at(counts, n).astype(np.uint64)  # whole bytes before the wanted one
+    passed <<= _3
+    before = ((counts * piles.ONES) << _8) >> passed  # members in those bytes
+    before &= _255
+    byte = (words >> passed) & _255
+    byte <<= _3
+    byte += n - before
+    place = _NTH_BIT_OF_BYTE.take(byte.view(np.int64))
+    place += passed.astype(np.uint8)
+    return place
+
+
+def from_members(rows: npt.NDArray[Any]) -> Words:
+    """The reverse of ``members``, for up to 8 numbers, one row each: ``(k, n)`` booleans become ``(n,)`` words."""
+    packed: Words = np.packbits(rows, axis=0, bitorder="little")[0].astype(np.uint64)
+    return packed

@@ -1,0 +1,144 @@
+"""``MegalandConfig``: everything a game can be told beforehand."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from typing import Any
+
+from megaland_env.cards import (
+    MARKET_SIZE,
+    MAX_PLAYERS,
+    MIN_PLAYERS,
+    NORMAL_BUILDINGS,
+    STAR_BUILDINGS,
+    STAR_COPIES,
+    Building,
+)
+
+MARKET_RULES = ("spread", "random")
+PAYMENTS = ("choose", "auto")
+LONGEST_GAME = 10_000  # rounds; a bound for typing errors, and far inside what an address of chance can hold
+MOST_COPIES = 20  # of one star building; counts are bytes and no player could use more
+
+
+class ConfigError(ValueError):
+    """A configuration that no game can be played with; the message says what is allowed."""
+
+
+@dataclass(frozen=True)
+class MegalandConfig:
+    """The configuration of a game; checked when made, and never changed.
+
+    Attributes:
+        num_players: seats at the table, 2 to 5 (C1).
+        market: the seven normal buildings on offer (S1): ``"spread"`` draws a set with every cost from 1 to 5,
+            ``"random"`` draws any set, seven names (``"Lodge"``, ``"lodge"`` or ``"LODGE"``) or ``Building`` members fix it.
+            Names are kept as they stand in the rules, in the order of the rules.
+        first_player: the seat that begins (S2); ``None`` draws it.
+        payment: ``"choose"`` is the full game; ``"auto"`` makes each choice of a treasure to pay for the player: of the
+            legal ones the type held most, and among equals the type with most copies.
+        skip_forced: seats with exactly one legal action are not asked.
+        max_rounds: a game that runs on after so many rounds is cut off (D4).
+        star_copies: the copies of each star building, in the order of C6 (C7).
+
+    Raises:
+        ConfigError: a field has no meaning; nothing is rounded or guessed.
+    """
+
+    num_players: int = 4
+    market: str | tuple[str, ...] = "spread"
+    first_player: int | None = None
+    payment: str = "choose"
+    skip_forced: bool = True
+    max_rounds: int = 50
+    star_copies: tuple[int, ...] = STAR_COPIES
+
+    def __post_init__(self) -> None:
+        set_field = partial(object.__setattr__, self)  # the way to normalise a field of a frozen dataclass
+        set_field("num_players", _integer("num_players", self.num_players, MIN_PLAYERS, MAX_PLAYERS))
+        set_field("max_rounds", _integer("max_rounds", self.max_rounds, 1, LONGEST_GAME))
+        if self.first_player is not None:
+            set_field("first_player", _integer("first_player", self.first_player, 0, self.num_players - 1, " or None"))
+        if self.payment not in PAYMENTS:
+            raise ConfigError(f"payment is {self.payment!r}; it must be one of {PAYMENTS}")
+        if not isinstance(self.skip_forced, bool):
+            raise ConfigError(f"skip_forced is {self.skip_forced!r}; it must be True or False")
+        copies = self.star_copies
+        if isinstance(copies, str) or not isinstance(copies, Sequence) or len(copies) != len(STAR_BUILDINGS):
+            raise ConfigError(f"star_copies is {copies!r}; it must be {len(STAR_BUILDINGS)} numbers")
+        named = zip(STAR_BUILDINGS, copies, strict=True)
+        set_field("star_copies", tuple(_integer(f"star_copies of {star.label}", n, 0, MOST_COPIES) for star, n in named))
+        set_field("market", _market(self.market))
+
+    @property
+    def market_buildings(self) -> tuple[Building, ...] | None:
+        """The seven normal buildings that the configuration names, or ``None`` if they are drawn."""
+        if isinstance(self.market, str):
+            return None
+        return tuple(building_named(name) for name in self.market)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dict that ``json.dumps`` takes."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> MegalandConfig:
+        """The reverse of ``to_dict``.
+
+        Raises:
+            ConfigError: a field is unknown or has no meaning.
+        """
+        known = [field.name for field in fields(cls)]
+        unknown = [name for name in values if name not in known]
+        if unknown:
+            raise ConfigError(f"unknown configuration field {unknown[0]!r}; the fields are {', '.join(known)}")
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+def building_named(name: str | Building) -> Building:
+    """The building of a name; upper and lower case, blanks and underscores do not matter.
+
+    Raises:
+        ConfigError: there is no such building; the message names the nearest.
+    """
+    if isinstance(name, Building):
+        return name
+    if isinstance(name, str):
+        key = name.strip().replace(" ", "_").upper()
+        if key in Building.__members__:
+            return Building[key]
+        near = difflib.get_close_matches(key, Building.__members__, n=1)
+        hint = f"; did you mean {Building[near[0]].label!r}?" if near else ""
+        raise ConfigError(f"there is no building {name!r}{hint}")
+    raise ConfigError(f"a building is named by a string, not by {name!r}")
+
+
+def _market(market: Any) -> str | tuple[str, ...]:
+    if isinstance(market, str):
+        if market not in MARKET_RULES:
+            raise ConfigError(f"market is {market!r}; it must be one of {MARKET_RULES} or {MARKET_SIZE} normal buildings")
+        return market
+    if not isinstance(market, Sequence):
+        raise ConfigError(f"market is {market!r}; it must be one of {MARKET_RULES} or {MARKET_SIZE} normal buildings")
+    buildings = [building_named(name) for name in market]
+    stars = [building.label for building in buildings if building not in NORMAL_BUILDINGS]
+    if stars:
+        raise ConfigError(f"market names {stars[0]!r}, a star building; those are always on offer")
+    if len(set(buildings)) != len(buildings):
+        raise ConfigError(f"market names a building twice: {[building.label for building in buildings]}")
+    if len(buildings) != MARKET_SIZE:
+        raise ConfigError(f"market names {len(buildings)} normal buildings; it must name {MARKET_SIZE}")
+    return tuple(building.label for building in sorted(buildings))
+
+
+def _integer(name: str, value: Any, low: int, high: int, also: str = "") -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ConfigError(f"{name} is {value!r}; it must be an integer from {low} to {high}{also}")
+    if not low <= int(value) <= high:
+        raise ConfigError(f"{name} is {value}; it must be from {low} to {high}{also}")
+    return int(value)

@@ -1,0 +1,1 @@
+"""Thin adapters to the environment APIs; none decides a rule."""

@@ -1,0 +1,427 @@
+"""``MegalandGames``: a batch of games. Knows the rules and no environment API."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env import bits, rng, snapshot
+from megaland_env.actions import NUM_ACTIONS, Kind, action_name
+from megaland_env.config import MegalandConfig
+from megaland_env.decisions import Decisions
+from megaland_env.errors import IllegalActionError
+from megaland_env.events import EventColumns, EventLog, in_words
+from megaland_env.rewards import Outcome, Reward, make_reward
+from megaland_env.rules import ANSWERS, play_on
+from megaland_env.rules.setup import new_games
+from megaland_env.state import PASS_ONLY, Bools, GameState, Ints, put
+
+
+class MegalandGames:
+    """N games of P seats, played side by side; each goes on as soon as its own decision is made.
+
+    ``reset`` starts the games; ``active``, ``kind`` and ``legal`` say who must decide what, or ``decisions()`` all of it as one
+    batch of rows; ``step`` carries the choices out up to the next decision of each game. Finished games never move, and
+    nothing resets by itself. A game of seed s plays the same in any batch and at any position in it.
+
+    All arrays that are given out have the games first; they are views of the engine's own where that will do: read them,
+    copy what you keep, and change nothing.
+
+    Args:
+        config: of all the games; the default is the full game for four.
+        num_games: N.
+        reward: ``"win"``, ``"coins"``, ``"shaped"``, an object of rewards.py, or any callable as described there.
+        record: whether to keep an event log (events.py).
+
+    Raises:
+        ValueError: ``num_games`` is not positive, or there is no such reward.
+    """
+
+    def __init__(
+        self,
+        config: MegalandConfig | None = None,
+        num_games: int = 1,
+        *,
+        reward: str | Reward = "win",
+        record: bool = False,
+    ) -> None:
+        config = MegalandConfig() if config is None else config
+        if not isinstance(config, MegalandConfig):
+            raise ValueError(f"config is {config!r}; it must be a MegalandConfig")
+        if isinstance(num_games, bool) or not hasattr(num_games, "__index__") or int(num_games) < 1:
+            raise ValueError(f"num_games is {num_games!r}; it must be a positive integer")
+        self._attach(GameState(config, int(num_games)), make_reward(reward), record)
+
+    def _attach(self, state: GameState, reward: Reward, record: bool) -> None:
+        self._state = state
+        self._reward = reward
+        self._pays_at_end_only = bool(getattr(reward, "at_end_only", False))
+        self._rewards = np.zeros((state.num_players, state.num_games), np.float32)
+        self._margin_seen = np.zeros((state.num_players, state.num_games), np.int16)
+        if not self._pays_at_end_only:
+            self._margin_seen[:] = _margins(state.coins)
+        self._version = 0  # counts the changes, so that decisions know when they are out of date
+        if record:
+            state.log = EventLog(state.steps, state.episode)
+
+    # ---------------------------------------------------------------------------------------------- what a user reads
+
+    @property
+    def config(self) -> MegalandConfig:
+        """The configuration of all the games."""
+        return self._state.config
+
+    @property
+    def num_games(self) -> int:
+        """N."""
+        return self._state.num_games
+
+    @property
+    def num_players(self) -> int:
+        """P."""
+        return self._state.num_players
+
+    @property
+    def seeds(self) -> npt.NDArray[np.uint64]:
+        """(N,) the seeds of the games."""
+        return self._state.seeds
+
+    @property
+    def steps(self) -> npt.NDArray[np.int32]:
+        """(N,) how many decision moments each game has passed."""
+        return self._state.steps
+
+    @property
+    def rounds(self) -> npt.NDArray[np.int32]:
+        """(N,) the round each game is in, from 1; in a finished game the last that was played."""
+        return self._state.round
+
+    @property
+    def active(self) -> Bools:
+        """(N, P) the seats that must decide now."""
+        return self._state.active.T
+
+    @property
+    def kind(self) -> npt.NDArray[np.uint8]:
+        """(N,) the ``Kind`` of decision each game waits for; ``NONE`` when it is over."""
+        return self._state.kind
+
+    @property
+    def legal(self) -> Bools:
+        """(N, P, 40) the legal actions of every seat; exactly PASS for a seat that is not active."""
+        return bits.members(self._state.legal.T, NUM_ACTIONS)
+
+    @property
+    def coins(self) -> npt.NDArray[np.int16]:
+        """(N, P) the coins of each seat."""
+        return self._state.coins.T
+
+    @property
+    def winners(self) -> Bools:
+        """(N, P) who has won; nobody has in a truncated game."""
+        return self._state.winners.T
+
+    @property
+    def terminated(self) -> Bools:
+        """(N,) over by the rules (N5)."""
+        return self._state.terminated
+
+    @property
+    def truncated(self) -> Bools:
+        """(N,) cut off after ``max_rounds`` (D4)."""
+        return self._state.truncated
+
+    @property
+    def rewards(self) -> npt.NDArray[np.float32]:
+        """(N, P) what each seat was paid by the last ``step`` or ``reset`` that named the game; 0 if it could not move."""
+        return self._rewards.T
+
+    # ---------------------------------------------------------------------------------------------- playing
+
+    def reset(self, seeds: int | npt.ArrayLike, *, index: npt.ArrayLike | None = None) -> None:
+        """Start games anew.
+
+        Args:
+            seeds: an integer s gives the game at position i the seed s + i (mod 2**64); an array gives each game its own.
+            index: (n,) positions of the games to start; all by default.
+
+        Raises:
+            ValueError: a shape or an index is wrong; nothing has changed.
+        """
+        games = self._positions(index)
+        words = _seed_words(seeds, games)
+        state = self._state
+        self._version += 1
+        self._rewards[:, games] = 0
+        self._margin_seen[:, games] = 0
+        play_on(state, new_games(state, games, words))
+
+    def step(self, actions: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
+        """Carry out one decision moment of every game, or of those named, up to the next.
+
+        Args:
+            actions: (N, P) integers; the entries of seats that are not active are ignored.
+            index: (n,) positions of the games that move, at a cost that goes with n; ``actions`` is then (n, P).
+
+        Raises:
+            IllegalActionError: an active seat chose what it may not; nothing has changed.
+            ValueError: a shape, a type or an index is wrong, or a game was never reset; nothing has changed.
+        """
+        state = self._state
+        games = self._positions(index)
+        choices = self._choices(actions, games.size)
+        self._check_started(games)
+        kinds = state.kind.take(games)
+        if not kinds.all():  # finished games do not move
+            self._rewards[:, games] = 0
+            waiting = np.flatnonzero(kinds)
+            games, choices, kinds = games.take(waiting), choices.take(waiting, axis=1), kinds.take(waiting)
+        at = state.at(games)
+        asked = state.active.take(at)
+        chosen = self._legal_choices(choices, asked, games, at)
+
+        self._version += 1
+        if games.size == self.num_games:
+            state.active.fill(False)
+            state.legal.fill(PASS_ONLY)
+            self._rewards.fill(0)
+            state.steps += 1
+            state.asked += asked
+        else:
+            put(state.active, at, False)
+            put(state.legal, at, PASS_ONLY)
+            put(self._rewards, at, 0)
+            state.steps[games] += 1
+            put(state.asked, at, state.asked.take(at) + asked)
+        moves = []
+        for kind in np.flatnonzero(np.bincount(kinds)):
+            here = np.flatnonzero(kinds == kind)
+            if here.size == games.size:
+                moves += ANSWERS[Kind(kind)](state, games, chosen)
+            else:
+                moves += ANSWERS[Kind(kind)](state, games.take(here), chosen.take(here, axis=1))
+        play_on(state, moves)
+        self._pay_rewards(games)
+
+    def decisions(self) -> Decisions:
+        """All pending decisions, a row each: seat by seat, and within a seat by position."""
+        at = np.flatnonzero(self._state.active)
+        seats, games = np.divmod(at, self.num_games)
+        return Decisions(self, games, seats)
+
+    def rows(self, game: npt.ArrayLike, seat: npt.ArrayLike) -> Decisions:
+        """The same for any pairs of game and seat, deciding or not, also after the end.
+
+        A row whose seat is not asked has kind ``NONE`` and only PASS legal.
+
+        Raises:
+            ValueError: a game or a seat is out of range, or the shapes differ.
+        """
+        games = _integer_array(game, "game", self.num_games)
+        seats = _integer_array(seat, "seat", self.num_players)
+        if games.shape != seats.shape or games.ndim != 1:
+            raise ValueError(f"game and seat must be of one length, not of shapes {games.shape} and {seats.shape}")
+        return Decisions(self, games, seats)
+
+    def scatter(self, decisions: Decisions, actions: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+        """The answers (M,) to ``decisions`` as (N, P) for ``step``; PASS everywhere else.
+
+        Raises:
+            ValueError: ``actions`` is not (M,) integers in 0..39.
+        """
+        answers = np.asarray(actions)
+        if answers.shape != (len(decisions),) or (answers.dtype.kind not in "iu" and answers.size):
+            raise ValueError(
+                f"actions must be ({len(decisions)},) integers, one for each decision, not {answers.dtype} {answers.shape}"
+            )
+        if answers.size and not (answers.min() >= 0 and answers.max() < NUM_ACTIONS):
+            wrong = answers[(answers < 0) | (answers >= NUM_ACTIONS)][0]
+            raise ValueError(f"action {wrong} is not one of 0..{NUM_ACTIONS - 1}")
+        scattered = np.zeros((self.num_players, self.num_games), np.uint8)
+        put(scattered, decisions.seat * self.num_games + decisions.game, answers)
+        return scattered.T
+
+    # ---------------------------------------------------------------------------------------------- copies and words
+
+    def snapshot(self, game: int) -> dict[str, Any]:
+        """One game as a plain dict that ``json.dumps`` takes, in the words of the rules (snapshot.py)."""
+        position = int(_integer_array([game], "game", self.num_games)[0])
+        self._check_started(np.array([position]))
+        return snapshot.describe(self._state, position)
+
+    @classmethod
+    def restore(
+        cls, snapshots: Sequence[Mapping[str, Any]], *, reward: str | Reward = "win", record: bool = False
+    ) -> MegalandGames:
+        """A batch that continues exactly as the games of the snapshots would.
+
+        Raises:
+            SnapshotError: a snapshot is malformed, or no game can be in such a state.
+        """
+        games = cls.__new__(cls)
+        games._attach(snapshot.load(snapshots), make_reward(reward), record)
+        return games
+
+    def copy(self, index: npt.ArrayLike | None = None) -> MegalandGames:
+        """A batch made of any games of this one, any number of times each, exact to the luck to come.
+
+        The copy keeps no event log. Planners never get this: they have ``decisions.fork``.
+
+        Raises:
+            ValueError: an index is out of range.
+        """
+        positions = np.arange(self.num_games) if index is None else _integer_array(index, "index", self.num_games)
+        if positions.ndim != 1 or not positions.size:
+            raise ValueError(f"index must be a list of at least one position, not of shape {positions.shape}")
+        state = GameState(self.config, positions.size)
+        for name, array in self._state.arrays().items():
+            setattr(state, name, array.take(positions, axis=-1))
+        copied = copy.copy(self)
+        copied._state = state
+        copied._rewards = self._rewards.take(positions, axis=1)
+        copied._margin_seen = self._margin_seen.take(positions, axis=1)
+        return copied
+
+    # ---------------------------------------------------------------------------------------------- the event log
+
+    def events(self, game: int | None = None) -> Any:
+        """What happened: all columns (``EventColumns``), or for one game the list of its current episode in words.
+
+        Raises:
+            ValueError: the games were not made with ``record=True``, or there is no such game.
+        """
+        columns = self._log().columns()
+        if game is None:
+            return columns
+        position = int(_integer_array([game], "game", self.num_games)[0])
+        rows = np.flatnonzero((columns.game == position) & (columns.episode == self._state.episode[position]))
+        return [in_words(columns, row) for row in rows]
+
+    def drain_events(self) -> EventColumns:
+        """All columns, which are then forgotten: the way to keep memory bounded.
+
+        Raises:
+            ValueError: the games were not made with ``record=True``.
+        """
+        return self._log().drain()
+
+    def _log(self) -> EventLog:
+        if self._state.log is None:
+            raise ValueError("there is no event log; make the games with record=True")
+        return self._state.log
+
+    # ---------------------------------------------------------------------------------------------- checks
+
+    def _positions(self, index: npt.ArrayLike | None) -> Ints:
+        if index is None:
+            return np.arange(self.num_games)
+        games = _integer_array(index, "index", self.num_games)
+        if games.ndim != 1:
+            raise ValueError(f"index must be a list of positions, not of shape {games.shape}")
+        if games.size > 1 and np.bincount(games).max() > 1:
+            raise ValueError("index names a game twice")
+        return games
+
+    def _choices(self, actions: npt.ArrayLike, number: int) -> npt.NDArray[np.uint64]:
+        """(P, n) action numbers; anything below 0 becomes something very large, which is never legal either."""
+        array = np.asarray(actions)
+        if array.shape != (number, self.num_players):
+            raise ValueError(
+                f"actions must have the shape ({number}, {self.num_players}), a row for each game and a column for each seat, "
+                f"not {array.shape}"
+            )
+        if array.dtype.kind not in "iu" and array.size:
+            raise ValueError(f"actions must be integers, not {array.dtype}")
+        return np.ascontiguousarray(array.T).astype(np.uint64)
+
+    def _check_started(self, games: Ints) -> None:
+        if not self._state.round.take(games).all():
+            raise ValueError("a game was never started; call reset(seeds) first")
+
+    def _legal_choices(
+        self, choices: npt.NDArray[np.uint64], asked: Bools, games: Ints, at: Ints
+    ) -> npt.NDArray[np.uint8]:
+        """(P, n) the choices of the seats that are asked, PASS for the others; an error if one is not legal."""
+        bit = np.minimum(choices, np.uint64(63))  # the bits from 40 on are never set
+        legal = (self._state.legal.take(at) >> bit) & np.uint64(1)
+        wrong = asked > legal
+        if wrong.any():
+            seat, column = np.argwhere(wrong)[0]
+            self._refuse(int(games[column]), int(seat), int(choices[seat, column].astype(np.int64)))
+        chosen: npt.NDArray[np.uint8] = bit.astype(np.uint8) * asked
+        return chosen
+
+    def _refuse(self, game: int, seat: int, action: int) -> None:
+        legal = [action_name(a) for a in range(NUM_ACTIONS) if int(self._state.legal[seat, game]) >> a & 1]
+        name = f"{action} ({action_name(action)})" if 0 <= action < NUM_ACTIONS else f"{action}, which does not exist,"
+        kind = Kind(int(self._state.kind[game])).label
+        raise IllegalActionError(
+            f"game {game}, seat {seat}, decision {kind!r}: action {name} is not legal; legal are {', '.join(legal)}",
+            game,
+            seat,
+            action,
+            legal,
+        )
+
+    # ---------------------------------------------------------------------------------------------- rewards
+
+    def _pay_rewards(self, games: Ints) -> None:
+        state = self._state
+        if self._pays_at_end_only:
+            games = games.take(np.flatnonzero(state.kind.take(games) == Kind.NONE))
+        if not games.size:
+            return
+        at = state.at(games)
+        coins = state.coins.take(at)
+        margin = _margins(coins)
+        over = state.kind.take(games) == Kind.NONE
+        observes = state.active.take(at) | over
+        seen = self._margin_seen.take(at)
+        outcome = Outcome(
+            game=games,
+            terminated=state.terminated.take(games),
+            truncated=state.truncated.take(games),
+            winners=state.winners.take(at).T,
+            coins=coins.T,
+            margin=margin.T,
+            margin_before=seen.T,
+            observes=observes.T,
+        )
+        rewards = np.asarray(self._reward(outcome), dtype=np.float32)
+        if rewards.shape != (games.size, self.num_players):
+            raise ValueError(f"the reward returned shape {rewards.shape} for {games.size} games of {self.num_players} seats")
+        put(self._rewards, at, rewards.T)
+        put(self._margin_seen, at, np.where(observes, margin, seen))
+
+
+def _margins(coins: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
+    """(P, n): own coins minus the most of any other seat."""
+    ranked = np.sort(coins, axis=0)
+    best_other = np.where(coins == ranked[-1], ranked[-2], ranked[-1])  # tied leaders have each other
+    margin: npt.NDArray[np.int16] = coins - best_other
+    return margin
+
+
+def _seed_words(seeds: int | npt.ArrayLike, games: Ints) -> npt.NDArray[np.uint64]:
+    if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
+        return rng.as_words([int(seeds)]) + rng.as_words(games)
+    array = np.asarray(seeds)
+    integers = array.dtype.kind in "iu" or (array.dtype == object and all(isinstance(s, int) for s in array.reshape(-1)))
+    if not integers or array.shape != games.shape:
+        raise ValueError(f"seeds must be an integer or ({games.size},) integers, not {array.dtype} of shape {array.shape}")
+    return rng.as_words(array)
+
+
+def _integer_array(values: npt.ArrayLike, what: str, limit: int) -> Ints:
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" and array.size:
+        raise ValueError(f"{what} must be integers, not {array.dtype}")
+    array = array.astype(np.int64)
+    if array.size and not (array.min() >= 0 and array.max() < limit):
+        wrong = array[(array < 0) | (array >= limit)].reshape(-1)[0]
+        raise ValueError(f"{what} {wrong} is out of range; it must be from 0 to {limit - 1}")
+    return array

@@ -1,0 +1,52 @@
+"""Chances that anybody at the table can work out from what is public."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env.cards import JUMP_SYMBOLS, MAX_HEARTS, NUM_LEVEL_CARDS, SKULLS, LevelCard
+
+_SETS = 1 << NUM_LEVEL_CARDS
+
+
+def _deadly_table() -> npt.NDArray[np.uint8]:
+    """(1024, 9, 2, 2): how many cards of a set make fall who has so many hearts, owns Soap Makers or not, jumps or not."""
+    holds = (np.arange(_SETS)[:, None] >> np.arange(NUM_LEVEL_CARDS)) & 1
+    table = np.zeros((_SETS, MAX_HEARTS + 1, 2, 2), np.uint8)
+    for soap in range(2):
+        for jumping in range(2):
+            skulls = SKULLS.copy()  # L5
+            if soap:
+                skulls[LevelCard.SLUDGE_CREATURE] = 0
+            if jumping:
+                skulls[JUMP_SYMBOLS] = 0
+            for hearts in range(MAX_HEARTS + 1):
+                deadly = (skulls >= hearts) & (skulls > 0)
+                table[:, hearts, soap, jumping] = (holds * deadly).sum(axis=1)
+    return table
+
+
+_DEADLY = _deadly_table().reshape(-1)
+
+
+def fall_chance(
+    unseen: npt.NDArray[Any], hearts: npt.NDArray[Any], soap_makers: npt.NDArray[Any], jumping: npt.NDArray[Any] | bool
+) -> npt.NDArray[np.float32]:
+    """The chance to fall on the next level card (L3, L5, L7).
+
+    Args:
+        unseen: bit c set: level card c is yet to come this round.
+        hearts: hearts left.
+        soap_makers: whether (or how many) Soap Makers are owned.
+        jumping: whether the player jumps over the card.
+
+    All broadcast together; 0 where no card is left.
+    """
+    unseen = unseen.astype(np.int64)
+    owns = np.minimum(soap_makers, 1).astype(np.int64)
+    deadly = _DEADLY.take(((unseen * (MAX_HEARTS + 1) + hearts) * 2 + owns) * 2 + np.asarray(jumping, np.int64))
+    chance: npt.NDArray[np.float32] = deadly.astype(np.float32) / np.maximum(np.bitwise_count(unseen), 1)
+    return chance

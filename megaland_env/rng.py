@@ -1,0 +1,160 @@
+"""Chance by address: every random outcome is a pure function of a game's seed and an address.
+
+No stream is shared and nothing is pre-shuffled, so a game with seed ``s`` plays the same in any batch, at any
+position in it, and one seat's choice never changes the cards that another will meet. All arithmetic is modulo 2**64.
+
+**The mixer** (the finaliser of SplitMix64)::
+
+    scramble(z):  z ^= z >> 30;  z *= 0xBF58476D1CE4E5B9
+                  z ^= z >> 27;  z *= 0x94D049BB133111EB
+                  z ^= z >> 31;  return z
+
+**A word**::
+
+    key(seed)  = scramble(seed + GOLDEN)                      GOLDEN = 0x9E3779B97F4A7C15
+    address    = purpose * 2**56 + round * 2**32 + seat * 2**24 + count
+    mix(seed, purpose, round, seat, count) = scramble(key(seed) + GOLDEN * address)
+
+with ``purpose < 2**8``, ``round < 2**24``, ``seat < 2**8`` and ``count < 2**24``. ``seat`` is 0 where no seat is
+concerned, ``round`` is 0 where no round is (the first round of a game is 1).
+
+**A choice among n**: ``choose(word, n) = ((word >> 32) * n) >> 32``, for ``n < 2**32`` (its bias is below ``n / 2**32``).
+
+**A weighted draw**: from a pile with counts ``c[0..5]`` (order of C2), ``t = choose(word, sum(c))``; the treasure drawn is
+the first whose running total ``c[0] + ... + c[i]`` exceeds ``t``.
+
+**The addresses in use** (purpose, round, seat, count):
+
+======================  =====  ======  =====  ===============================================================================
+what                    round  seat    count  the choice
+======================  =====  ======  =====  ===============================================================================
+MARKET                  0      0       0      index into the list of allowed sets of seven normal buildings, each set in the
+                                              order of C6, the list in lexicographic order
+FIRST_PLAYER            0      0       0      among the P seats
+REVEAL                  r      0       j      reveal number j (from 0) of round r: among the unseen level cards, order of C3
+ENTER                   r      seat    0      weighted draw on entering the level (L1)
+STAY                    r      seat    j - 1  weighted draw for staying (L9), j level cards having been seen
+BOX                     r      seat    0      weighted draw for the Treasure Box (L6)
+SOAP                    r      seat    0      weighted draw for Soap Makers (L5)
+RABBIT                  r      seat    0..2   weighted draws of one trade (L8)
+LABORATORY              r      seat    k      weighted draw for the k-th Laboratory (L7)
+STABLE                  r      seat    k      weighted draw for the k-th Reptile Stable asked on this return (L10)
+POND                    r      seat    k      weighted draw for the k-th Fishing Pond (N3)
+======================  =====  ======  =====  ===============================================================================
+
+A draw that finds both piles empty uses up its address all the same. A seat draws at most once at each of these addresses.
+
+**Episodes.** The e-th game that a self-resetting slot plays after ``reset(seed=s)`` has the seed
+``mix(s, EPISODE, 0, 0, e)`` for e >= 1; the game right after the reset (e = 0) has the seed s itself.
+
+**Luck of agents** is keyed one way, so that no agent can work back to the game's seed::
+
+    one_way(seed, purpose, round, seat, count) = mix(...) ^ scramble(mix(...) ^ key(seed))
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.uint64]
+
+_U64 = np.uint64
+GOLDEN = _U64(0x9E3779B97F4A7C15)
+_MULTIPLIER_1 = _U64(0xBF58476D1CE4E5B9)
+_MULTIPLIER_2 = _U64(0x94D049BB133111EB)
+_24, _27, _30, _31, _32 = (_U64(n) for n in (24, 27, 30, 31, 32))
+
+
+class Purpose(IntEnum):
+    """What a word of chance is for; part of its address."""
+
+    MARKET = 1
+    FIRST_PLAYER = 2
+    REVEAL = 3
+    ENTER = 4
+    STAY = 5
+    BOX = 6
+    SOAP = 7
+    RABBIT = 8
+    LABORATORY = 9
+    STABLE = 10
+    POND = 11
+    EPISODE = 12
+    AGENT = 13
+    FORK = 14
+
+
+def scramble(z: Words) -> Words:
+    """The finaliser of SplitMix64, elementwise. ``z`` is left as it is."""
+    z = z ^ (z >> _30)
+    z *= _MULTIPLIER_1
+    z ^= z >> _27
+    z *= _MULTIPLIER_2
+    z ^= z >> _31
+    return z
+
+
+def as_words(values: npt.ArrayLike) -> Words:
+    """Integers, negative or large ones too, as 64-bit words (modulo 2**64)."""
+    array = np.asarray(values)
+    if array.dtype.kind == "i":
+        return array.astype(np.int64).view(np.uint64)
+    if array.dtype.kind == "u":
+        return array.astype(np.uint64)
+    return np.array([int(value) % 2**64 for value in array.reshape(-1)], dtype=np.uint64).reshape(array.shape)
+
+
+def key(seeds: Words) -> Words:
+    """The scrambled seed that all words of a game are made from."""
+    return scramble(seeds + GOLDEN)
+
+
+def offset(purpose: int, round_: int = 0, seat: int = 0, count: int = 0) -> np.uint64:
+    """``GOLDEN * address``: what an address adds to the key. Addresses are sums, so offsets add up."""
+    address = (purpose << 56) + (round_ << 32) + (seat << 24) + count
+    return _U64((int(GOLDEN) * address) & (2**64 - 1))
+
+
+def count_offset(counts: npt.NDArray[Any]) -> Words:
+    """The offset of the ``count`` part of an address, elementwise."""
+    return counts.astype(np.uint64) * GOLDEN
+
+
+def round_offset(rounds: npt.NDArray[Any]) -> Words:
+    """The offset of the ``round`` part of an address, elementwise."""
+    return (rounds.astype(np.uint64) << _32) * GOLDEN
+
+
+def seat_offset(seats: npt.NDArray[Any]) -> Words:
+    """The offset of the ``seat`` part of an address, elementwise."""
+    return (seats.astype(np.uint64) << _24) * GOLDEN
+
+
+def mix(seeds: npt.ArrayLike, purpose: int, round_: int = 0, seat: int = 0, count: npt.ArrayLike = 0) -> Words:
+    """Words of chance at one address (docstring of the module), for any number of seeds and counts."""
+    seeds, counts = np.broadcast_arrays(np.atleast_1d(as_words(seeds)), np.asarray(count))
+    return scramble(key(seeds) + offset(purpose, round_, seat) + count_offset(counts))
+
+
+def episode_seeds(seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> Words:
+    """The seeds of the e-th episodes of slots that reset themselves; e = 0 is the seed itself."""
+    seeds = as_words(seeds)
+    episodes = np.asarray(episodes)
+    return np.where(episodes == 0, seeds, mix(seeds, Purpose.EPISODE, count=episodes))
+
+
+def one_way(words: Words, keys: Words) -> Words:
+    """Words from which neither the key nor the seed can be computed back (as in a Davies-Meyer hash)."""
+    return words ^ scramble(words ^ keys)
+
+
+def choose(words: Words, among: npt.NDArray[Any] | int) -> Words:
+    """A choice among ``among`` (0 to ``among - 1``), by multiplication rather than by remainder."""
+    chosen = words >> _32
+    chosen *= among if isinstance(among, int) else among.astype(np.uint64, copy=False)
+    chosen >>= _32
+    return chosen

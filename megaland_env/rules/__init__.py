@@ -1,0 +1,66 @@
+"""The rules of Megaland, one module a chapter: ``setup`` (S), ``level`` (L), ``buy`` (B), ``night`` (N), ``treasure`` (D).
+
+``RULES`` says what happens in each stage, ``ANSWERS`` what follows from each kind of decision, and ``play_on`` carries a
+batch of games from there to the next decision of each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from megaland_env.actions import Kind
+from megaland_env.rules import buy, level, night
+from megaland_env.rules.flow import Answer, Moves, Rule, Stage
+from megaland_env.state import GameState, Ints
+
+RULES: dict[Stage, Rule] = {
+    Stage.ENTER: level.enter,
+    Stage.STABLES: level.stables,
+    Stage.STAY: level.stay,
+    Stage.BEFORE_CARD: level.before_card,
+    Stage.REVEAL: level.reveal,
+    Stage.HUTS: level.huts,
+    Stage.LABORATORIES: level.laboratories,
+    Stage.RABBIT: level.meet_rabbit,
+    Stage.STAY_OR_LEAVE: level.stay_or_leave,
+    Stage.BEGIN_BUYING: buy.begin,
+    Stage.END_TURN: buy.end_turn,
+    Stage.TURN: buy.turn,
+    Stage.PAYMENT: buy.payment,
+    Stage.PURCHASE: buy.purchase,
+    Stage.ARCADES: buy.arcades,
+    Stage.NIGHT: night.night,
+    Stage.STORING: night.storing,
+    Stage.MOON: night.moon,
+}
+
+ANSWERS: dict[Kind, Answer] = {
+    Kind.JUMP: level.jump,
+    Kind.HERB_HUT: level.keep_one,
+    Kind.RABBIT: level.trade,
+    Kind.RUN: level.run,
+    Kind.REPTILE: level.swap,
+    Kind.BUY: buy.buy,
+    Kind.PAY: buy.pay,
+    Kind.STORE: night.store_one,
+}
+
+_IN_ORDER = tuple(RULES[stage] for stage in Stage)
+
+
+def play_on(state: GameState, moves: Moves) -> None:
+    """Carry games on, stage by stage, until each waits for a decision or is over."""
+    waiting: list[list[Ints]] = [[] for _ in Stage]
+
+    def queue(moves: Moves) -> None:
+        for stage, games in moves:
+            if games.size:
+                waiting[stage].append(games)
+
+    queue(moves)
+    while any(waiting):
+        for stage, rule in enumerate(_IN_ORDER):
+            parts = waiting[stage]
+            if parts:
+                waiting[stage] = []
+                queue(rule(state, parts[0] if len(parts) == 1 else np.concatenate(parts)))

@@ -1,0 +1,352 @@
+"""Phase 2: buy (rules B), in the order of the rules."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env import bits, piles
+from megaland_env.actions import BUY_FIRST, HEART_FIRST, PASS, TREASURE_FIRST, Kind
+from megaland_env.cards import (
+    ARCADE_COINS,
+    BUILDING_COINS,
+    BUILDING_COSTS,
+    BUILDING_JUMPS,
+    HALL_COINS,
+    HEART_COSTS,
+    HOTEL_COINS,
+    MAX_HEARTS,
+    NUM_TREASURES,
+    SMITHY_COINS,
+    SMITHY_COSTS,
+    STAR_BUILDINGS,
+    TOLL_COINS,
+    TREASURE_COPIES,
+    TREASURES_IN_ALL,
+    Building,
+    Treasure,
+)
+from megaland_env.events import Event
+from megaland_env.rules.flow import Moves, Stage, gain, split
+from megaland_env.state import NO_CARD, NOBODY, NOT_PAYING, PASS_ONLY, GameState, Ints, Words, add, buy_bit, put
+
+Counts = npt.NDArray[np.uint8]
+
+_NOT_FOR_SALE = 255
+_NEXT_HEART_COSTS = np.array([HEART_COSTS.get(held + 1, _NOT_FOR_SALE) for held in range(MAX_HEARTS + 1)], np.uint8)
+_MOST_CARDS = int(BUILDING_COSTS.max())
+# (7,): bit BUY_b is set if b costs no more than so many treasures.
+_AFFORDABLE = np.array(
+    [sum(1 << (BUY_FIRST + b) for b in Building if BUILDING_COSTS[b] <= cards) for cards in range(_MOST_CARDS + 1)],
+    np.uint64,
+)
+_PAYS_SMITHY = np.isin(BUILDING_COSTS, SMITHY_COSTS)
+_IS_STAR = np.array([building in STAR_BUILDINGS for building in Building])
+# (6, 1): breaks ties between types held equally often: more copies first, and by the order of C2 among equals.
+_COPIES_RANK = np.argsort(np.argsort(TREASURE_COPIES, kind="stable"), kind="stable").astype(np.uint16)[:, None]
+_TYPES = np.arange(NUM_TREASURES, dtype=np.uint8)[:, None]
+
+
+class WildRights(NamedTuple):
+    """B3: how many cards may still stand for any type, (n,) each."""
+
+    eggs: Counts  # 96 for an owner of an Ostrich Ranch, when buying buildings
+    fish: Counts
+    carrots: Counts
+
+
+def begin(state: GameState, games: Ints) -> Moves:
+    """B1: one turn each, from the first player."""
+    state.level_card[games] = NO_CARD
+    state.buyer[games] = state.first_player.take(games)
+    return [(Stage.TURN, games)]
+
+
+def turn(state: GameState, games: Ints) -> Moves:
+    """B1: the buyer may buy what can be paid, or pass."""
+    at = state.at_seat(state.buyer.take(games), games)
+    home = piles.open_(state.home.take(at))
+    rights = wild_rights(state, at)
+    most = np.minimum(np.add.reduce(_usable_for_building(home, rights), axis=0, dtype=np.uint8), _MOST_CARDS)
+    legal = _AFFORDABLE.take(most)
+    legal &= state.on_offer.take(games)
+    legal &= ~(state.sold_out.take(games) | state.bought.take(games))  # B5, and one of each type per turn (B1)
+    legal |= _hearts_for_sale(state, games, at, home, rights)
+    legal |= PASS_ONLY
+    if not state.config.skip_forced:
+        _ask_buyer(state, games, at, Kind.BUY, legal)
+        return []
+    can_buy = legal != PASS_ONLY
+    here = np.flatnonzero(can_buy)
+    if here.size:
+        _ask_buyer(state, games.take(here), at.take(here), Kind.BUY, legal.take(here))
+    return [(Stage.END_TURN, games.take(np.flatnonzero(~can_buy)))]
+
+
+def _ask_buyer(state: GameState, games: Ints, at: Ints, kind: Kind, legal: Words) -> None:
+    state.kind[games] = kind
+    put(state.active, at, True)
+    put(state.legal, at, legal)
+
+
+def wild_rights(state: GameState, at: Ints) -> WildRights:
+    """B3, C8: each Fish Vendor and each Root Market makes one card wild per round, the Ostrich Ranch every egg."""
+    ranches = state.buildings[Building.OSTRICH_RANCH].take(at)
+    return WildRights(
+        eggs=np.minimum(ranches, 1) * np.uint8(TREASURES_IN_ALL),
+        fish=state.buildings[Building.FISH_VENDOR].take(at) - state.fish_used.take(at),
+        carrots=state.buildings[Building.ROOT_MARKET].take(at) - state.carrots_used.take(at),
+    )
+
+
+def _usable_for_building(home: Counts, rights: WildRights, paid: Counts | None = None) -> Counts:
+    """B2, B3: how many cards of each type (6, n) could still be put to the payment for a building.
+
+    A payment is any set of cards in which those beyond the first of each type are wild, so types limit themselves only:
+    one card of each, and beyond it as many as there are rights for.
+    """
+    limit = np.ones_like(home)
+    limit[Treasure.EGG] += rights.eggs
+    limit[Treasure.FISH] += rights.fish
+    limit[Treasure.CARROT] += rights.carrots
+    if paid is not None:
+        limit -= paid
+    return np.minimum(home, limit)
+
+
+def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Counts, rights: WildRights) -> Words:
+    """B4, B5: the bits of the HEART actions that can be paid: one type, at least one of it real, and wild fish and carrots."""
+    cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
+    fish = np.minimum(home[Treasure.FISH], rights.fish)
+    carrots = np.minimum(home[Treasure.CARROT], rights.carrots)
+    reach = home + fish + carrots
+    reach[Treasure.FISH] -= fish
+    reach[Treasure.CARROT] -= carrots
+    can_pay = (home > 0) & (reach >= cost) & (state.heart_supply.take(games) > 0)
+    return bits.from_members(can_pay) << np.uint64(HEART_FIRST)
+
+
+def buy(state: GameState, games: Ints, chosen: Counts) -> Moves:
+    """B1: begin to pay for a building or a heart, or pass."""
+    action = chosen.max(axis=0)  # the seats that are not asked pass
+    buying = np.flatnonzero(action != PASS)
+    shop, act = games.take(buying), action.take(buying)
+    state.paying[shop] = act
+    at = state.at_seat(state.buyer.take(shop), shop)
+    heart_cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
+    is_heart = act >= HEART_FIRST
+    state.cost[shop] = np.where(is_heart, heart_cost, BUILDING_COSTS.take(act - np.uint8(BUY_FIRST), mode="clip"))
+    return [(Stage.END_TURN, games.take(np.flatnonzero(action == PASS))), (Stage.PAYMENT, shop)]
+
+
+def payment(state: GameState, games: Ints) -> Moves:
+    """B2 to B4: the player chooses what to pay with, one treasure at a time, as far as there is a choice."""
+    at = state.at_seat(state.buyer.take(games), games)
+    home = piles.open_(state.home.take(at))
+    need = state.cost.take(games) - piles.size(state.paid.take(games)).astype(np.uint8)
+    usable = _usable(state, games, at, home, need)
+    legal = usable > 0
+    if state.config.payment == "auto":
+        return _pay_automatically(state, games, at, home * legal)
+    if not state.config.skip_forced:
+        forced = np.zeros(games.size, np.bool_)
+    else:  # exactly one way: all that is usable is needed, or only one type is
+        all_needed = np.add.reduce(usable, axis=0, dtype=np.uint8) == need
+        forced = all_needed | (np.add.reduce(legal, axis=0, dtype=np.uint8) == 1)
+    asked = np.flatnonzero(~forced)
+    if asked.size:
+        types = bits.from_members(legal.take(asked, axis=1)) << np.uint64(TREASURE_FIRST)
+        # PASS is not an answer here: buying has begun.
+        _ask_buyer(state, games.take(asked), at.take(asked), Kind.PAY, types)
+    here = np.flatnonzero(forced)
+    if not here.size:
+        return []
+    rest = np.minimum(usable.take(here, axis=1), need.take(here))
+    return _pay(state, games.take(here), at.take(here), rest)
+
+
+def _usable(state: GameState, games: Ints, at: Ints, home: Counts, need: Counts) -> Counts:
+    """How many cards of each type (6, n) could still be put to the payment that has begun."""
+    paying = state.paying.take(games)
+    paid = piles.open_(state.paid.take(games))
+    rights = wild_rights(state, at)
+    is_heart = paying >= HEART_FIRST
+    if not is_heart.any():
+        return _usable_for_building(home, rights, paid)
+    for_heart = _usable_for_heart(home, rights, paid, need, paying - np.uint8(HEART_FIRST))
+    if is_heart.all():
+        return for_heart
+    # A heart's payment may hold more cards of a type than a building's could, so the limits of a building do not apply to it.
+    return np.where(is_heart, for_heart, _usable_for_building(home, rights, paid * ~is_heart))
+
+
+def _usable_for_heart(home: Counts, rights: WildRights, paid: Counts, need: Counts, treasure: Counts) -> Counts:
+    """B4: cards of the named type, and wild ones, of which the last one needed is none if no real one has been paid."""
+    real = _TYPES == treasure
+    wild = np.zeros_like(home)
+    wild[Treasure.FISH] = rights.fish
+    wild[Treasure.CARROT] = rights.carrots
+    wild = np.minimum(home, wild - paid * ~real)
+    real_paid = (paid * real).any(axis=0)
+    wild = np.minimum(wild, need - ~real_paid)
+    return np.where(real, home, wild)
+
+
+def can_complete(state: GameState, games: Ints) -> npt.NDArray[np.bool_]:
+    """B2 to B4: whether what has been paid is part of an allowed payment, and the home hand can complete it."""
+    at = state.at_seat(state.buyer.take(games), games)
+    home = piles.open_(state.home.take(at))
+    paid = piles.open_(state.paid.take(games))
+    need = state.cost.take(games) - np.add.reduce(paid, axis=0, dtype=np.uint8)
+    paying = state.paying.take(games)
+    rights = wild_rights(state, at)
+    is_heart = paying >= HEART_FIRST
+    most = np.where(is_heart, 0, np.ones_like(paid))
+    most[Treasure.EGG] += rights.eggs * ~is_heart
+    most[Treasure.FISH] += rights.fish
+    most[Treasure.CARROT] += rights.carrots
+    real = _TYPES == paying - np.uint8(HEART_FIRST)
+    allowed = ((paid <= most) | (real & is_heart)).all(axis=0)
+    real_left = ~is_heart | ((home + paid) * real).any(axis=0)
+    usable = np.add.reduce(_usable(state, games, at, home, need), axis=0, dtype=np.uint8)
+    return allowed & real_left & (usable >= need)
+
+
+def _pay_automatically(state: GameState, games: Ints, at: Ints, held: Counts) -> Moves:
+    """``payment="auto"``: of the legal types the one held most, and among equals the one with most copies."""
+    order = held.astype(np.uint16) * NUM_TREASURES + _COPIES_RANK * (held > 0)
+    return _pay(state, games, at, (_TYPES == order.argmax(axis=0)).astype(np.uint8))
+
+
+def pay(state: GameState, games: Ints, chosen: Counts) -> Moves:
+    """B2: one treasure of the payment."""
+    treasure = chosen.max(axis=0) - np.uint8(TREASURE_FIRST)
+    at = state.at_seat(state.buyer.take(games), games)
+    return _pay(state, games, at, (_TYPES == treasure).astype(np.uint8))
+
+
+def _pay(state: GameState, games: Ints, at: Ints, cards: Counts) -> Moves:
+    """Move ``cards`` (6, n) from the home hand to the payment."""
+    pile = piles.close(cards)
+    put(state.home, at, state.home.take(at) - pile)
+    paid = state.paid.take(games) + pile
+    state.paid[games] = paid
+    if state.log is not None:
+        seats = state.buyer.take(games)
+        for treasure, counts in enumerate(cards):
+            for k in range(int(counts.max(initial=0))):
+                here = np.flatnonzero(counts > k)
+                state.log.add(Event.PAY, games.take(here), seats.take(here), treasure)
+    complete, going_on = split(games, piles.size(paid) == state.cost.take(games))
+    return [(Stage.PAYMENT, going_on), (Stage.PURCHASE, complete)]
+
+
+def purchase(state: GameState, games: Ints) -> Moves:
+    """The payment is complete: use up wild rights (B3), discard it (B2), and hand over what was bought."""
+    paying = state.paying.take(games)
+    at = state.at_seat(state.buyer.take(games), games)
+    paid = state.paid.take(games)
+    is_heart = paying >= HEART_FIRST
+    for used, treasure in ((state.fish_used, Treasure.FISH), (state.carrots_used, Treasure.CARROT)):
+        cards = piles.count(paid, treasure).astype(np.uint8)
+        # For a building the first card of a type is itself; for a heart of its own type each is, and of another none.
+        own = np.where(is_heart, (paying == HEART_FIRST + treasure) * cards, np.minimum(cards, 1))
+        add(used, at, cards - own)
+    state.discard[games] = state.discard.take(games) + paid
+    state.paid[games] = 0
+    state.paying[games] = NOT_PAYING
+    state.cost[games] = 0
+    hearts = np.flatnonzero(is_heart)
+    if hearts.size:
+        treasure = paying.take(hearts) - np.uint8(HEART_FIRST)
+        _hand_over_heart(state, games.take(hearts), at.take(hearts), treasure, piles.size(paid.take(hearts)))
+    buildings = np.flatnonzero(~is_heart)
+    if buildings.size:
+        building = paying.take(buildings) - np.uint8(BUY_FIRST)
+        _hand_over_building(state, games.take(buildings), at.take(buildings), building)
+    return [(Stage.TURN, games)]
+
+
+def _hand_over_heart(state: GameState, games: Ints, at: Ints, treasure: Counts, cost: Words) -> None:
+    """B4: the maximum rises at once; B6: each Hotel pays."""
+    add(state.max_hearts, at, np.uint8(1))
+    state.heart_supply[games] = state.heart_supply.take(games) - np.uint8(1)
+    if state.log is not None:
+        state.log.add(Event.HEART, games, state.buyer.take(games), treasure, cost)
+    hotels = state.buildings[Building.HOTEL].take(at)
+    if hotels.any():
+        _gain_buyer(state, games, at, hotels * np.uint8(HOTEL_COINS), Building.HOTEL)
+
+
+def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Counts) -> None:
+    """B5 and B6: coins count what the buyer owned before; jump tokens are handed out as far as they last."""
+    if state.log is not None:
+        state.log.add(Event.BUY, games, state.buyer.take(games), building)
+    _gain_buyer(state, games, at, BUILDING_COINS.take(building), building)
+    star = _IS_STAR.take(building)
+    lasting = (
+        (Building.SMITHY, SMITHY_COINS, _PAYS_SMITHY.take(building)),
+        (Building.HALL_OF_ELDERS, HALL_COINS, ~star),
+        (Building.TOLL_BOOTH, TOLL_COINS, star),
+    )
+    for owned, coins, applies in lasting:
+        amounts = state.buildings[owned].take(at) * applies
+        if amounts.any():
+            _gain_buyer(state, games, at, amounts * np.uint8(coins), owned)
+    jumps = BUILDING_JUMPS.take(building)
+    if jumps.any():
+        supply = state.jump_supply.take(games)
+        jumps = np.minimum(jumps, supply)
+        add(state.jumps, at, jumps)
+        state.jump_supply[games] = supply - jumps
+        if state.log is not None:
+            given = np.flatnonzero(jumps)
+            state.log.add(Event.JUMPS, games.take(given), state.buyer.take(games.take(given)), value=jumps.take(given))
+
+    add(state.buildings, building.astype(np.int64) * state.coins.size + at, np.uint8(1))
+    shelf = state.at_seat(building, games)  # (23, N) has a building in the place of the seat
+    left = state.building_supply.take(shelf) - np.uint8(1)
+    put(state.building_supply, shelf, left)
+    bit = buy_bit(building)
+    state.bought[games] = state.bought.take(games) | bit
+    state.sold_out[games] = state.sold_out.take(games) | bit * (left == 0)
+
+
+def _gain_buyer(
+    state: GameState, games: Ints, at: Ints, amounts: npt.NDArray[np.integer], building: Counts | Building
+) -> None:
+    """Pay ``amounts`` (n,) of coins to the buyers for a building."""
+    add(state.coins, at, amounts.astype(np.int16))
+    if state.log is not None:
+        here = np.flatnonzero(amounts)
+        item = building.take(here) if isinstance(building, np.ndarray) else int(building)
+        paid_to = games.take(here)
+        state.log.add(Event.COINS, paid_to, state.buyer.take(paid_to), item, amounts.take(here))
+
+
+def end_turn(state: GameState, games: Ints) -> Moves:
+    """B1: the buyer passes; the next one clockwise, or the end of the phase after the last."""
+    buyer = state.buyer.take(games)
+    if state.log is not None:
+        state.log.add(Event.PASS, games, buyer)
+    state.bought[games] = 0
+    buyer += np.int8(1)
+    buyer[buyer == state.num_players] = 0
+    state.buyer[games] = buyer
+    last, others = split(games, buyer == state.first_player.take(games))
+    return [(Stage.ARCADES, last), (Stage.TURN, others)]
+
+
+def arcades(state: GameState, games: Ints) -> Moves:
+    """B7: an Arcade pays an owner with strictly fewer coins than every other; all are counted before any is paid."""
+    state.buyer[games] = NOBODY
+    at = state.at(games)
+    owned = state.buildings[Building.ARCADE].take(at)
+    if owned.any():
+        coins = state.coins.take(at)
+        fewest = coins == coins.min(axis=0)
+        alone = np.add.reduce(fewest, axis=0, dtype=np.uint8) == 1
+        gain(state, games, at, owned * (fewest & alone) * np.uint8(ARCADE_COINS), Building.ARCADE)
+    return [(Stage.NIGHT, games)]

@@ -1,0 +1,327 @@
+"""Phase 1: run the level (rules L), in the order of the rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env import bits, piles, rng
+from megaland_env.actions import JUMP, LEAVE, PASS, STAY, TRADE, TREASURE_FIRST, Kind
+from megaland_env.cards import (
+    BAZAAR_COINS,
+    BAZAAR_TREASURES,
+    HOSPITAL_COINS,
+    JUMP_SYMBOLS,
+    NUM_LEVEL_CARDS,
+    RABBIT_CARROTS,
+    SKULLS,
+    TEMPLE_COINS,
+    Building,
+    LevelCard,
+    Treasure,
+)
+from megaland_env.events import Event
+from megaland_env.rng import Purpose
+from megaland_env.rules.flow import Moves, Stage, ask, gain, split
+from megaland_env.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
+from megaland_env.rules.treasure import draw
+from megaland_env.state import GameState, Ints, add, put
+
+Bools = npt.NDArray[np.bool_]
+Chosen = npt.NDArray[np.uint8]
+
+_JUMP_OR_NOT = np.uint64(1 << PASS | 1 << JUMP)
+_TRADE_OR_NOT = np.uint64(1 << PASS | 1 << TRADE)
+_STAY_OR_LEAVE = np.uint64(1 << STAY | 1 << LEAVE)
+_FED_CARROTS = np.uint64(RABBIT_CARROTS) * piles.ONE_CARD[Treasure.CARROT]
+
+
+def enter(state: GameState, games: Ints) -> Moves:
+    """L1: every player enters the level and draws a treasure into the carried hand."""
+    if state.log is not None:
+        state.log.add(Event.ROUND, games, value=state.round.take(games))
+    everyone = np.ones((state.num_players, games.size), np.bool_)
+    put(state.in_level, state.at(games), everyone)
+    draw(state, games, everyone, Purpose.ENTER, state.carried)
+    return [(Stage.BEFORE_CARD, games)]
+
+
+def before_card(state: GameState, games: Ints) -> Moves:
+    """L2: who is in the level and owns a jump token may jump over the coming card."""
+    at = state.at(games)
+    can_jump = state.in_level.take(at) & (state.jumps.take(at) > 0)
+    waits = can_jump.any(axis=0)
+    here = np.flatnonzero(waits)
+    if not here.size:
+        return [(Stage.REVEAL, games)]
+    ask(state, games.take(here), at.take(here, axis=1), Kind.JUMP, can_jump.take(here, axis=1), _JUMP_OR_NOT)
+    return [(Stage.REVEAL, games.take(np.flatnonzero(~waits)))]
+
+
+def jump(state: GameState, games: Ints, chosen: Chosen) -> Moves:
+    """L2: the token returns to the supply, all at the same time."""
+    at = state.at(games)
+    jumping = chosen == JUMP
+    put(state.jumping, at, jumping)
+    put(state.jumps, at, state.jumps.take(at) - jumping)
+    state.jump_supply[games] = state.jump_supply.take(games) + np.add.reduce(jumping, axis=0, dtype=np.uint8)
+    if state.log is not None:
+        state.log.seats(Event.JUMP, games, jumping)
+    return [(Stage.REVEAL, games)]
+
+
+def reveal(state: GameState, games: Ints) -> Moves:
+    """L3: one of the cards not yet seen this round; L4: its effects, step by step."""
+    number = state.num_seen.take(games)
+    unseen = state.unseen.take(games)
+    words = rng.scramble(state.luck.take(games) + rng.offset(Purpose.REVEAL) + rng.count_offset(number))
+    nth = rng.choose(words, NUM_LEVEL_CARDS - number)
+    card = bits.NTH_BIT_OF_TEN.reshape(-1).take(unseen.astype(np.int64) * NUM_LEVEL_CARDS + nth.view(np.int64))
+    state.unseen[games] = unseen ^ (np.uint16(1) << card)
+    put(state.seen, state.at_seat(number, games), card)
+    state.num_seen[games] = number + np.uint8(1)
+    state.level_card[games] = card
+    if state.log is not None:
+        state.log.add(Event.REVEAL, games, item=card)
+
+    at = state.at(games)
+    inside = state.in_level.take(at)
+    hurt = inside * SKULLS.take(card)
+    serpents = np.flatnonzero(card == LevelCard.RED_SERPENT)
+    if serpents.size:
+        _meet_temple(state, games.take(serpents), inside.take(serpents, axis=1))
+    boxes = np.flatnonzero(card == LevelCard.TREASURE_BOX)
+    if boxes.size:  # L6
+        draw(state, games.take(boxes), inside.take(boxes, axis=1), Purpose.BOX, state.carried)
+    sludges = np.flatnonzero(card == LevelCard.SLUDGE_CREATURE)
+    if sludges.size:
+        hurt[:, sludges] *= ~_meet_soap_makers(state, games.take(sludges), inside.take(sludges, axis=1))
+    jumping = state.jumping.take(at)
+    if jumping.any():  # L5
+        hurt *= ~(jumping & JUMP_SYMBOLS.take(card))
+    return _take_damage(state, games, at, inside, hurt)
+
+
+def _meet_temple(state: GameState, games: Ints, inside: Bools) -> None:
+    """L4, C6: 2 coins per Temple of Zoz for meeting the Red Serpent, even when falling or jumping."""
+    at = state.at(games)
+    temples = state.buildings[Building.TEMPLE_OF_ZOZ].take(at) * inside
+    if temples.any():
+        gain(state, games, at, temples * np.uint8(TEMPLE_COINS), Building.TEMPLE_OF_ZOZ)
+
+
+def _meet_soap_makers(state: GameState, games: Ints, inside: Bools) -> Bools:
+    """L5: on the Sludge Creature an owner of Soap Makers draws a treasure, jumping or not; C8: copies do not add up.
+
+    Returns (P, n): who takes no damage for it.
+    """
+    protected = (state.buildings[Building.SOAP_MAKERS].take(state.at(games)) > 0) & inside
+    if protected.any():
+        draw(state, games, protected, Purpose.SOAP, state.carried)
+    return protected
+
+
+def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: npt.NDArray[np.uint8]) -> Moves:
+    """L5: hearts stop at 0; L7: whose hearts reach 0 falls."""
+    hearts = state.hearts.take(at)
+    lost = np.minimum(hearts, hurt)
+    hearts -= lost
+    put(state.hearts, at, hearts)
+    if state.log is not None:
+        state.log.seats(Event.DAMAGE, games, lost, value=lost)
+    fell = inside & (hearts == 0)
+    any_fell = fell.any(axis=0)
+    fallen = np.flatnonzero(any_fell)
+    if not fallen.size:
+        return after_falls(state, games)
+    return after_falls(state, games.take(np.flatnonzero(~any_fell))) + _fall(
+        state, games.take(fallen), fell.take(fallen, axis=1)
+    )
+
+
+def _fall(state: GameState, games: Ints, fell: Bools) -> Moves:
+    """L7: what a fall brings before anybody is asked."""
+    at = state.at(games)
+    put(state.in_level, at, state.in_level.take(at) & ~fell)
+    put(state.falling, at, fell)
+    if state.log is not None:
+        state.log.seats(Event.FALL, games, fell)
+    hospitals = state.buildings[Building.HOSPITAL].take(at)
+    if hospitals.any():
+        gain(state, games, at, hospitals * _neighbours_fallen(fell) * np.uint8(HOSPITAL_COINS), Building.HOSPITAL)
+
+    huts = state.buildings[Building.HERB_HUT].take(at) * fell
+    carried = state.carried.take(at)
+    choosing = (huts > 0) & (piles.size(carried) > huts)
+    lost = carried * (fell & (huts == 0))
+    kept = carried * ((huts > 0) & ~choosing)  # no more cards than huts: all kept, unasked
+    put(state.carried, at, carried - lost - kept)
+    add(state.home, at, kept)
+    put(state.picks_left, at, huts * choosing)
+    discard_hands(state, games, kept, lost)
+    choosers, others = split(games, choosing.any(axis=0))
+    return [(Stage.HUTS, choosers), (Stage.LABORATORIES, others)]
+
+
+def _neighbours_fallen(fell: Bools) -> npt.NDArray[np.uint8]:
+    """L7: how many of each seat's neighbours fell; with two players the one neighbour counts once."""
+    left = np.roll(fell, -1, axis=0).astype(np.uint8)
+    return left if len(fell) == 2 else left + np.roll(fell, 1, axis=0)
+
+
+def huts(state: GameState, games: Ints) -> Moves:
+    """L7: owners of Herb Huts choose what to keep of more cards than they have huts."""
+    done = ask_picks(state, games, Kind.HERB_HUT, state.carried)
+    if done.size:
+        keep_picked(state, done, state.carried)
+    return [(Stage.LABORATORIES, done)]
+
+
+def keep_one(state: GameState, games: Ints, chosen: Chosen) -> Moves:
+    """L7: one treasure for each hut, one at a time (D3)."""
+    take_picks(state, games, chosen, state.carried)
+    return [(Stage.HUTS, games)]
+
+
+def laboratories(state: GameState, games: Ints) -> Moves:
+    """L7: after all have discarded (D2), each Laboratory of who fell draws a treasure into the home hand."""
+    at = state.at(games)
+    draws = state.buildings[Building.LABORATORY].take(at) * state.falling.take(at)
+    if draws.any():
+        draw(state, games, draws, Purpose.LABORATORY, state.home)
+    put(state.falling, at, False)
+    return after_falls(state, games)
+
+
+def after_falls(state: GameState, games: Ints) -> Moves:
+    """L4: what is left to do for the card: the rabbit, or L9."""
+    rabbits, others = split(games, state.level_card.take(games) == LevelCard.RABBIT)
+    return [(Stage.RABBIT, rabbits), (Stage.STAY_OR_LEAVE, others)]
+
+
+def meet_rabbit(state: GameState, games: Ints) -> Moves:
+    """L8: who is still in the level and carries 3 carrots may trade them."""
+    at = state.at(games)
+    can_trade = state.in_level.take(at) & (piles.count(state.carried.take(at), Treasure.CARROT) >= RABBIT_CARROTS)
+    waits = can_trade.any(axis=0)
+    here = np.flatnonzero(waits)
+    if here.size:
+        ask(state, games.take(here), at.take(here, axis=1), Kind.RABBIT, can_trade.take(here, axis=1), _TRADE_OR_NOT)
+    return [(Stage.STAY_OR_LEAVE, games.take(np.flatnonzero(~waits)))]
+
+
+def trade(state: GameState, games: Ints, chosen: Chosen) -> Moves:
+    """L8: exactly 3 carrots for 3 new treasures; all discard before anyone draws (D2)."""
+    at = state.at(games)
+    trading = chosen == TRADE
+    fed = trading * _FED_CARROTS
+    put(state.carried, at, state.carried.take(at) - fed)
+    state.discard[games] = state.discard.take(games) + np.add.reduce(fed, axis=0)
+    if state.log is not None:
+        state.log.seats(Event.TRADE, games, trading)
+    draw(state, games, trading * np.uint8(RABBIT_CARROTS), Purpose.RABBIT, state.carried)
+    return [(Stage.STAY_OR_LEAVE, games)]
+
+
+def stay_or_leave(state: GameState, games: Ints) -> Moves:
+    """L9: everyone still in the level chooses; L11: unless all ten cards have been seen; L12: or nobody is left."""
+    at = state.at(games)
+    if state.jumping.take(at).any():
+        put(state.jumping, at, False)  # the card is resolved
+    inside = state.in_level.take(at)
+    anyone = inside.any(axis=0)
+    all_seen = state.num_seen.take(games) == NUM_LEVEL_CARDS
+    moves: Moves = [(Stage.BEGIN_BUYING, games.take(np.flatnonzero(~anyone)))]
+    exhausted = np.flatnonzero(all_seen & anyone)
+    if exhausted.size:
+        moves += _go_home(state, games.take(exhausted), at.take(exhausted, axis=1), inside.take(exhausted, axis=1))
+    here = np.flatnonzero(anyone & ~all_seen)
+    if here.size:
+        ask(state, games.take(here), at.take(here, axis=1), Kind.RUN, inside.take(here, axis=1), _STAY_OR_LEAVE)
+    return moves
+
+
+def run(state: GameState, games: Ints, chosen: Chosen) -> Moves:
+    """L9: who leaves goes home first; then who stays draws."""
+    leaving = chosen == LEAVE
+    return _go_home(state, games, state.at(games), leaving)
+
+
+def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
+    """L9: the carried treasures move home, a Bazaar pays for 5 of them or more, and the Reptile Stables are ready (L10)."""
+    carried = state.carried.take(at)
+    brought = carried * leaving
+    inside = state.in_level.take(at)
+    put(state.carried, at, carried ^ brought)
+    add(state.home, at, brought)
+    put(state.in_level, at, inside ^ leaving)
+    if state.log is not None:
+        _log_stay_or_home(state, games, inside, leaving, brought)
+    bazaars = state.buildings[Building.BAZAAR_OF_ODDITIES].take(at)
+    if bazaars.any():
+        gain(
+            state,
+            games,
+            at,
+            bazaars * (piles.size(brought) >= BAZAAR_TREASURES) * np.uint8(BAZAAR_COINS),
+            Building.BAZAAR_OF_ODDITIES,
+        )
+    stables = state.buildings[Building.REPTILE_STABLE].take(at) * leaving
+    if not stables.any():
+        return [(Stage.STAY, games)]
+    put(state.picks_left, at, stables)
+    return [(Stage.STABLES, games)]
+
+
+def _log_stay_or_home(state: GameState, games: Ints, inside: Bools, leaving: Bools, brought: npt.NDArray[np.uint64]) -> None:
+    assert state.log is not None
+    sizes = piles.size(brought)
+    for seat in range(state.num_players):
+        stays = np.flatnonzero(inside[seat] & ~leaving[seat])
+        goes = np.flatnonzero(leaving[seat])
+        state.log.add(Event.STAY, games.take(stays), seat)
+        state.log.add(Event.HOME, games.take(goes), seat, value=sizes[seat].take(goes))
+
+
+def stables(state: GameState, games: Ints) -> Moves:
+    """L10: each Reptile Stable in turn may swap a treasure at home; an empty home hand is not asked."""
+    at = state.at(games)
+    home = piles.types(state.home.take(at))
+    left = state.picks_left.take(at) * (home != 0)
+    put(state.picks_left, at, left)
+    asked = left > 0
+    waits = asked.any(axis=0)
+    here = np.flatnonzero(waits)
+    if here.size:
+        legal = (home.take(here, axis=1) << np.uint64(TREASURE_FIRST)) | np.uint64(1 << PASS)
+        ask(state, games.take(here), at.take(here, axis=1), Kind.REPTILE, asked.take(here, axis=1), legal)
+    return [(Stage.STAY, games.take(np.flatnonzero(~waits)))]
+
+
+def swap(state: GameState, games: Ints, chosen: Chosen) -> Moves:
+    """L10: discard one and draw one, all discards first (D2); a pass ends the stables of this return."""
+    at = state.at(games)
+    swapping = chosen != PASS
+    treasure = np.where(swapping, chosen - np.uint8(TREASURE_FIRST), np.uint8(piles.NO_TREASURE))
+    card = piles.ONE_CARD.take(treasure)
+    put(state.home, at, state.home.take(at) - card)
+    state.discard[games] = state.discard.take(games) + np.add.reduce(card, axis=0)
+    if state.log is not None:
+        state.log.seats(Event.SWAP, games, swapping, item=treasure)
+    left = state.picks_left.take(at)
+    used = state.buildings[Building.REPTILE_STABLE].take(at) - left
+    put(state.picks_left, at, (left - swapping) * swapping)
+    draw(state, games, swapping, Purpose.STABLE, state.home, count=used)
+    return [(Stage.STABLES, games)]
+
+
+def stay(state: GameState, games: Ints) -> Moves:
+    """L9: who stays draws a treasure, then the next card comes; L12: phase 1 ends when nobody is in the level."""
+    inside = state.in_level.take(state.at(games))
+    anyone = inside.any(axis=0)
+    here = np.flatnonzero(anyone)
+    staying = games.take(here)
+    if here.size:
+        number = state.num_seen.take(staying) - np.uint8(1)
+        draw(state, staying, inside.take(here, axis=1), Purpose.STAY, state.carried, count=number)
+    return [(Stage.BEFORE_CARD, staying), (Stage.BEGIN_BUYING, games.take(np.flatnonzero(~anyone)))]

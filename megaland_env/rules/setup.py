@@ -1,0 +1,101 @@
+"""Setup (rules S, with the components of C4 to C7)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+
+from megaland_env import piles, rng
+from megaland_env.actions import BUY_FIRST
+from megaland_env.cards import (
+    BUILDING_COSTS,
+    HEART_SUPPLY,
+    JUMP_SUPPLY,
+    MARKET_SIZE,
+    NORMAL_BUILDINGS,
+    NORMAL_COPIES,
+    STAR_BUILDINGS,
+    START_HEARTS,
+    Building,
+)
+from megaland_env.config import MegalandConfig
+from megaland_env.events import Event
+from megaland_env.rng import Purpose
+from megaland_env.rules.flow import Moves, Stage
+from megaland_env.rules.night import ALL_LEVEL_CARDS
+from megaland_env.state import PASS_ONLY, GameState, Ints, Words
+
+_SPREAD_COSTS = {1, 2, 3, 4, 5}
+
+
+def new_games(state: GameState, games: Ints, seeds: Words) -> Moves:
+    """Set games up, one for each seed."""
+    for name, array in state.arrays().items():
+        if name != "episode":  # counts on
+            array[..., games] = 0
+    state.legal[:, games] = PASS_ONLY
+    state.seeds[games] = seeds
+    state.keys[games] = rng.key(seeds)
+    state.start_round(games, 1)
+    state.episode[games] += 1
+
+    state.deck[games] = piles.WHOLE_DECK
+    state.unseen[games] = ALL_LEVEL_CARDS
+    state.hearts[:, games] = START_HEARTS
+    state.max_hearts[:, games] = START_HEARTS
+    state.heart_supply[games] = HEART_SUPPLY - START_HEARTS * state.num_players  # C4
+    state.jump_supply[games] = JUMP_SUPPLY
+    state.level_card[games] = -1
+    state.buyer[games] = -1
+    _set_out_market(state, games, seeds)
+    _draw_first_player(state, games, seeds)
+    return [(Stage.ENTER, games)]
+
+
+def _set_out_market(state: GameState, games: Ints, seeds: Words) -> None:
+    """S1: six star buildings, and seven normal ones, named by the configuration or drawn."""
+    sets = markets(state.config)
+    offered = sets.take(rng.choose(rng.mix(seeds, Purpose.MARKET), len(sets)).astype(np.int64))
+    state.on_offer[games] = offered
+    for building, copies in enumerate(copies_of(state.config)):
+        bit = np.uint64(1 << (BUY_FIRST + building))
+        on_offer = (offered & bit) != 0
+        state.building_supply[building, games] = on_offer * np.uint8(copies)
+        if copies == 0:
+            state.sold_out[games] |= bit
+        if state.log is not None and building >= len(STAR_BUILDINGS):
+            state.log.add(Event.MARKET, games.take(np.flatnonzero(on_offer)), item=building)
+
+
+def copies_of(config: MegalandConfig) -> tuple[int, ...]:
+    """How many copies of each of the 23 buildings there are when it is on offer (C6, C7)."""
+    return (*config.star_copies, *(NORMAL_COPIES for _ in NORMAL_BUILDINGS))
+
+
+def markets(config: MegalandConfig) -> Words:
+    """All markets that a configuration allows, as sets of BUY bits with the stars among them, in lexicographic order."""
+    named = config.market_buildings
+    return _markets(config.market if isinstance(config.market, str) else "named", named)
+
+
+@lru_cache(maxsize=32)
+def _markets(market: str, named: tuple[Building, ...] | None) -> Words:
+    sets = [named] if named is not None else list(combinations(NORMAL_BUILDINGS, MARKET_SIZE))
+    if market == "spread":
+        sets = [chosen for chosen in sets if {int(BUILDING_COSTS[b]) for b in chosen} >= _SPREAD_COSTS]
+    return np.array([sum(1 << (BUY_FIRST + b) for b in (*STAR_BUILDINGS, *chosen)) for chosen in sets], np.uint64)
+
+
+def _draw_first_player(state: GameState, games: Ints, seeds: Words) -> None:
+    """S2: drawn at random, or set by the configuration."""
+    if state.config.first_player is None:
+        first = rng.choose(rng.mix(seeds, Purpose.FIRST_PLAYER), state.num_players).astype(np.int8)
+    else:
+        first = np.full(games.size, state.config.first_player, np.int8)
+    state.first_player[games] = first
+    if state.log is not None:
+        state.log.add(Event.FIRST_PLAYER, games, first)
+
+
