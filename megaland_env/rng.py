@@ -40,6 +40,8 @@ RABBIT                  r      seat    0..2   weighted draws of one trade (L8)
 LABORATORY              r      seat    k      weighted draw for the k-th Laboratory (L7)
 STABLE                  r      seat    k      weighted draw for the k-th Reptile Stable asked on this return (L10)
 POND                    r      seat    k      weighted draw for the k-th Fishing Pond (N3)
+LEARNER                 0      0       0      among the P seats: where the one learner of an environment sits
+OPPONENT                0      seat    0      who of a weighted pool plays the seat in an environment of one learner
 ======================  =====  ======  =====  ===============================================================================
 
 A draw that finds both piles empty uses up its address all the same. A seat draws at most once at each of these addresses.
@@ -86,6 +88,8 @@ class Purpose(IntEnum):
     EPISODE = 12
     AGENT = 13
     FORK = 14
+    LEARNER = 15
+    OPPONENT = 16
 
 
 def scramble(z: Words) -> Words:

@@ -119,6 +119,11 @@ class GameState:
         return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray) and name != "_rows"}
 
 
+def where(mask: npt.NDArray[Any]) -> Ints:
+    """The positions at which a flat ``mask`` is true: ``np.flatnonzero`` without its detours."""
+    return mask.nonzero()[0]
+
+
 def put(array: npt.NDArray[Any], at: Ints, values: npt.NDArray[Any] | int | np.generic) -> None:
     """``array`` at the flat positions ``at`` becomes ``values``: the reverse of ``array.take(at)``."""
     array.reshape(-1)[at] = values

@@ -16,7 +16,7 @@ from megaland_env.state import GameState, Ints
 RULES: dict[Stage, Rule] = {
     Stage.ENTER: level.enter,
     Stage.STABLES: level.stables,
-    Stage.STAY: level.stay,
+    Stage.DRAW: level.draw_inside,
     Stage.BEFORE_CARD: level.before_card,
     Stage.REVEAL: level.reveal,
     Stage.HUTS: level.huts,
@@ -58,9 +58,11 @@ def play_on(state: GameState, moves: Moves) -> None:
                 waiting[stage].append(games)
 
     queue(moves)
-    while any(waiting):
-        for stage, rule in enumerate(_IN_ORDER):
-            parts = waiting[stage]
+    while True:
+        for stage, parts in enumerate(waiting):
             if parts:
-                waiting[stage] = []
-                queue(rule(state, parts[0] if len(parts) == 1 else np.concatenate(parts)))
+                break
+        else:
+            return
+        waiting[stage] = []
+        queue(_IN_ORDER[stage](state, parts[0] if len(parts) == 1 else np.concatenate(parts)))

@@ -30,7 +30,7 @@ from megaland_env.cards import (
 )
 from megaland_env.events import Event
 from megaland_env.rules.flow import Moves, Stage, gain, split
-from megaland_env.state import NO_CARD, NOBODY, NOT_PAYING, PASS_ONLY, GameState, Ints, Words, add, buy_bit, put
+from megaland_env.state import NO_CARD, NOBODY, NOT_PAYING, PASS_ONLY, GameState, Ints, Words, add, buy_bit, put, where
 
 Counts = npt.NDArray[np.uint8]
 
@@ -79,10 +79,10 @@ def turn(state: GameState, games: Ints) -> Moves:
         _ask_buyer(state, games, at, Kind.BUY, legal)
         return []
     can_buy = legal != PASS_ONLY
-    here = np.flatnonzero(can_buy)
+    here = where(can_buy)
     if here.size:
         _ask_buyer(state, games.take(here), at.take(here), Kind.BUY, legal.take(here))
-    return [(Stage.END_TURN, games.take(np.flatnonzero(~can_buy)))]
+    return [(Stage.END_TURN, games.take(where(~can_buy)))]
 
 
 def _ask_buyer(state: GameState, games: Ints, at: Ints, kind: Kind, legal: Words) -> None:
@@ -131,14 +131,14 @@ def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Counts, righ
 def buy(state: GameState, games: Ints, chosen: Counts) -> Moves:
     """B1: begin to pay for a building or a heart, or pass."""
     action = chosen.max(axis=0)  # the seats that are not asked pass
-    buying = np.flatnonzero(action != PASS)
+    buying = where(action != PASS)
     shop, act = games.take(buying), action.take(buying)
     state.paying[shop] = act
     at = state.at_seat(state.buyer.take(shop), shop)
     heart_cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
     is_heart = act >= HEART_FIRST
     state.cost[shop] = np.where(is_heart, heart_cost, BUILDING_COSTS.take(act - np.uint8(BUY_FIRST), mode="clip"))
-    return [(Stage.END_TURN, games.take(np.flatnonzero(action == PASS))), (Stage.PAYMENT, shop)]
+    return [(Stage.END_TURN, games.take(where(action == PASS))), (Stage.PAYMENT, shop)]
 
 
 def payment(state: GameState, games: Ints) -> Moves:
@@ -155,12 +155,12 @@ def payment(state: GameState, games: Ints) -> Moves:
     else:  # exactly one way: all that is usable is needed, or only one type is
         all_needed = np.add.reduce(usable, axis=0, dtype=np.uint8) == need
         forced = all_needed | (np.add.reduce(legal, axis=0, dtype=np.uint8) == 1)
-    asked = np.flatnonzero(~forced)
+    asked = where(~forced)
     if asked.size:
         types = bits.from_members(legal.take(asked, axis=1)) << np.uint64(TREASURE_FIRST)
         # PASS is not an answer here: buying has begun.
         _ask_buyer(state, games.take(asked), at.take(asked), Kind.PAY, types)
-    here = np.flatnonzero(forced)
+    here = where(forced)
     if not here.size:
         return []
     rest = np.minimum(usable.take(here, axis=1), need.take(here))
@@ -237,7 +237,7 @@ def _pay(state: GameState, games: Ints, at: Ints, cards: Counts) -> Moves:
         seats = state.buyer.take(games)
         for treasure, counts in enumerate(cards):
             for k in range(int(counts.max(initial=0))):
-                here = np.flatnonzero(counts > k)
+                here = where(counts > k)
                 state.log.add(Event.PAY, games.take(here), seats.take(here), treasure)
     complete, going_on = split(games, piles.size(paid) == state.cost.take(games))
     return [(Stage.PAYMENT, going_on), (Stage.PURCHASE, complete)]
@@ -258,11 +258,11 @@ def purchase(state: GameState, games: Ints) -> Moves:
     state.paid[games] = 0
     state.paying[games] = NOT_PAYING
     state.cost[games] = 0
-    hearts = np.flatnonzero(is_heart)
+    hearts = where(is_heart)
     if hearts.size:
         treasure = paying.take(hearts) - np.uint8(HEART_FIRST)
         _hand_over_heart(state, games.take(hearts), at.take(hearts), treasure, piles.size(paid.take(hearts)))
-    buildings = np.flatnonzero(~is_heart)
+    buildings = where(~is_heart)
     if buildings.size:
         building = paying.take(buildings) - np.uint8(BUY_FIRST)
         _hand_over_building(state, games.take(buildings), at.take(buildings), building)
@@ -302,7 +302,7 @@ def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Count
         add(state.jumps, at, jumps)
         state.jump_supply[games] = supply - jumps
         if state.log is not None:
-            given = np.flatnonzero(jumps)
+            given = where(jumps)
             state.log.add(Event.JUMPS, games.take(given), state.buyer.take(games.take(given)), value=jumps.take(given))
 
     add(state.buildings, building.astype(np.int64) * state.coins.size + at, np.uint8(1))
@@ -320,7 +320,7 @@ def _gain_buyer(
     """Pay ``amounts`` (n,) of coins to the buyers for a building."""
     add(state.coins, at, amounts.astype(np.int16))
     if state.log is not None:
-        here = np.flatnonzero(amounts)
+        here = where(amounts)
         item = building.take(here) if isinstance(building, np.ndarray) else int(building)
         paid_to = games.take(here)
         state.log.add(Event.COINS, paid_to, state.buyer.take(paid_to), item, amounts.take(here))

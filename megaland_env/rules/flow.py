@@ -16,30 +16,34 @@ import numpy.typing as npt
 from megaland_env.actions import Kind
 from megaland_env.cards import Building
 from megaland_env.events import Event
-from megaland_env.state import PASS_ONLY, GameState, Ints, Words, add, put
+from megaland_env.state import PASS_ONLY, GameState, Ints, Words, add, put, where
 
 
 class Stage(IntEnum):
-    """What happens next in a game. In the order in which a batch is worked through, which no game can notice."""
+    """What happens next in a game.
 
-    ENTER = 0  # L1
-    STABLES = 1  # L10
-    STAY = 2  # L9
-    BEFORE_CARD = 3  # L2
-    REVEAL = 4  # L3 to L7
-    HUTS = 5  # L7
-    LABORATORIES = 6  # L7
-    RABBIT = 7  # L8
-    STAY_OR_LEAVE = 8  # L9, L11, L12
-    BEGIN_BUYING = 9  # B1
-    END_TURN = 10  # B1
-    TURN = 11  # B1
-    PAYMENT = 12  # B2 to B4
-    PURCHASE = 13  # B3 to B6
-    ARCADES = 14  # B7
-    NIGHT = 15  # N1, N2
-    STORING = 16  # N2
-    MOON = 17  # N3 to N5, D4
+    The order is that in which a batch is worked through, which no game can notice: the earliest stage that any game waits in
+    is run first, so that games that went different ways meet again before the long ones, and each runs about once a step.
+    """
+
+    PAYMENT = 0  # B2 to B4
+    PURCHASE = 1  # B3 to B6
+    TURN = 2  # B1
+    END_TURN = 3  # B1
+    ARCADES = 4  # B7
+    NIGHT = 5  # N1, N2
+    STORING = 6  # N2
+    MOON = 7  # N3 to N5, D4
+    ENTER = 8  # L1
+    STABLES = 9  # L10
+    DRAW = 10  # L1, L9, L12
+    BEFORE_CARD = 11  # L2
+    REVEAL = 12  # L3 to L7
+    HUTS = 13  # L7
+    LABORATORIES = 14  # L7
+    RABBIT = 15  # L8
+    STAY_OR_LEAVE = 16  # L9, L11, L12
+    BEGIN_BUYING = 17  # B1
 
 
 Moves = list[tuple[Stage, Ints]]
@@ -54,7 +58,7 @@ Answer = Callable[[GameState, Ints, npt.NDArray[np.uint8]], Moves]
 
 def split(games: Ints, chosen: npt.NDArray[Any]) -> tuple[Ints, Ints]:
     """The games for which ``chosen`` (n,) is true, and the others."""
-    return games.take(np.flatnonzero(chosen)), games.take(np.flatnonzero(~chosen))
+    return games.take(where(chosen)), games.take(where(~chosen))
 
 
 def ask(

@@ -25,7 +25,7 @@ from megaland_env.rng import Purpose
 from megaland_env.rules.flow import Moves, Stage, ask, gain, split
 from megaland_env.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
 from megaland_env.rules.treasure import draw
-from megaland_env.state import GameState, Ints, add, put
+from megaland_env.state import GameState, Ints, add, put, where
 
 Bools = npt.NDArray[np.bool_]
 Chosen = npt.NDArray[np.uint8]
@@ -33,6 +33,14 @@ Chosen = npt.NDArray[np.uint8]
 _JUMP_OR_NOT = np.uint64(1 << PASS | 1 << JUMP)
 _TRADE_OR_NOT = np.uint64(1 << PASS | 1 << TRADE)
 _STAY_OR_LEAVE = np.uint64(1 << STAY | 1 << LEAVE)
+# (10,): the address of the draw that follows when so many level cards have been seen this round.
+_ENTER_OR_STAY = np.array(
+    [rng.offset(Purpose.ENTER), *(rng.offset(Purpose.STAY, count=seen - 1) for seen in range(1, NUM_LEVEL_CARDS))]
+)
+# (10,): the address of the draw that a level card brings, for the two that bring one.
+_EXTRA_DRAW = np.zeros(NUM_LEVEL_CARDS, np.uint64)
+_EXTRA_DRAW[LevelCard.TREASURE_BOX] = rng.offset(Purpose.BOX)
+_EXTRA_DRAW[LevelCard.SLUDGE_CREATURE] = rng.offset(Purpose.SOAP)
 _FED_CARROTS = np.uint64(RABBIT_CARROTS) * piles.ONE_CARD[Treasure.CARROT]
 
 
@@ -40,10 +48,24 @@ def enter(state: GameState, games: Ints) -> Moves:
     """L1: every player enters the level and draws a treasure into the carried hand."""
     if state.log is not None:
         state.log.add(Event.ROUND, games, value=state.round.take(games))
-    everyone = np.ones((state.num_players, games.size), np.bool_)
-    put(state.in_level, state.at(games), everyone)
-    draw(state, games, everyone, Purpose.ENTER, state.carried)
-    return [(Stage.BEFORE_CARD, games)]
+    put(state.in_level, state.at(games), True)
+    return [(Stage.DRAW, games)]
+
+
+def draw_inside(state: GameState, games: Ints) -> Moves:
+    """L1 and L9: who is in the level, having entered or stayed, draws a treasure; then comes L2.
+
+    L12: phase 1 ends when nobody is in the level.
+    """
+    inside = state.in_level.take(state.at(games))
+    anyone = inside.any(axis=0)
+    ended = games.take(where(~anyone))
+    if ended.size:
+        here = where(anyone)
+        games, inside = games.take(here), inside.take(here, axis=1)
+    if games.size:
+        draw(state, games, inside, _ENTER_OR_STAY.take(state.num_seen.take(games)), state.carried)
+    return [(Stage.BEFORE_CARD, games), (Stage.BEGIN_BUYING, ended)]
 
 
 def before_card(state: GameState, games: Ints) -> Moves:
@@ -51,11 +73,11 @@ def before_card(state: GameState, games: Ints) -> Moves:
     at = state.at(games)
     can_jump = state.in_level.take(at) & (state.jumps.take(at) > 0)
     waits = can_jump.any(axis=0)
-    here = np.flatnonzero(waits)
+    here = where(waits)
     if not here.size:
         return [(Stage.REVEAL, games)]
     ask(state, games.take(here), at.take(here, axis=1), Kind.JUMP, can_jump.take(here, axis=1), _JUMP_OR_NOT)
-    return [(Stage.REVEAL, games.take(np.flatnonzero(~waits)))]
+    return [(Stage.REVEAL, games.take(where(~waits)))]
 
 
 def jump(state: GameState, games: Ints, chosen: Chosen) -> Moves:
@@ -87,15 +109,15 @@ def reveal(state: GameState, games: Ints) -> Moves:
     at = state.at(games)
     inside = state.in_level.take(at)
     hurt = inside * SKULLS.take(card)
-    serpents = np.flatnonzero(card == LevelCard.RED_SERPENT)
+    serpents = where(card == LevelCard.RED_SERPENT)
     if serpents.size:
         _meet_temple(state, games.take(serpents), inside.take(serpents, axis=1))
-    boxes = np.flatnonzero(card == LevelCard.TREASURE_BOX)
-    if boxes.size:  # L6
-        draw(state, games.take(boxes), inside.take(boxes, axis=1), Purpose.BOX, state.carried)
-    sludges = np.flatnonzero(card == LevelCard.SLUDGE_CREATURE)
-    if sludges.size:
-        hurt[:, sludges] *= ~_meet_soap_makers(state, games.take(sludges), inside.take(sludges, axis=1))
+    extra = where(_EXTRA_DRAW.take(card))
+    if extra.size:
+        draws = _extra_draws(state, at.take(extra, axis=1), card.take(extra), inside.take(extra, axis=1))
+        hurt[:, extra] *= ~draws  # L5: Soap Makers; the Treasure Box does not hurt anyway
+        if draws.any():
+            draw(state, games.take(extra), draws, _EXTRA_DRAW.take(card.take(extra)), state.carried)
     jumping = state.jumping.take(at)
     if jumping.any():  # L5
         hurt *= ~(jumping & JUMP_SYMBOLS.take(card))
@@ -110,15 +132,12 @@ def _meet_temple(state: GameState, games: Ints, inside: Bools) -> None:
         gain(state, games, at, temples * np.uint8(TEMPLE_COINS), Building.TEMPLE_OF_ZOZ)
 
 
-def _meet_soap_makers(state: GameState, games: Ints, inside: Bools) -> Bools:
-    """L5: on the Sludge Creature an owner of Soap Makers draws a treasure, jumping or not; C8: copies do not add up.
-
-    Returns (P, n): who takes no damage for it.
-    """
-    protected = (state.buildings[Building.SOAP_MAKERS].take(state.at(games)) > 0) & inside
-    if protected.any():
-        draw(state, games, protected, Purpose.SOAP, state.carried)
-    return protected
+def _extra_draws(state: GameState, at: Ints, card: npt.NDArray[np.uint8], inside: Bools) -> Bools:
+    """Who draws for the card (P, n). L6: the Treasure Box, everyone still in the level; L5: the Sludge Creature, an owner of
+    Soap Makers, jumping or not; C8: copies do not add up."""
+    owns = state.buildings[Building.SOAP_MAKERS].take(at) > 0
+    owns |= card == LevelCard.TREASURE_BOX
+    return owns & inside
 
 
 def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: npt.NDArray[np.uint8]) -> Moves:
@@ -131,10 +150,10 @@ def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: n
         state.log.seats(Event.DAMAGE, games, lost, value=lost)
     fell = inside & (hearts == 0)
     any_fell = fell.any(axis=0)
-    fallen = np.flatnonzero(any_fell)
+    fallen = where(any_fell)
     if not fallen.size:
         return after_falls(state, games)
-    return after_falls(state, games.take(np.flatnonzero(~any_fell))) + _fall(
+    return after_falls(state, games.take(where(~any_fell))) + _fall(
         state, games.take(fallen), fell.take(fallen, axis=1)
     )
 
@@ -188,7 +207,7 @@ def laboratories(state: GameState, games: Ints) -> Moves:
     at = state.at(games)
     draws = state.buildings[Building.LABORATORY].take(at) * state.falling.take(at)
     if draws.any():
-        draw(state, games, draws, Purpose.LABORATORY, state.home)
+        draw(state, games, draws, rng.offset(Purpose.LABORATORY), state.home)
     put(state.falling, at, False)
     return after_falls(state, games)
 
@@ -204,10 +223,10 @@ def meet_rabbit(state: GameState, games: Ints) -> Moves:
     at = state.at(games)
     can_trade = state.in_level.take(at) & (piles.count(state.carried.take(at), Treasure.CARROT) >= RABBIT_CARROTS)
     waits = can_trade.any(axis=0)
-    here = np.flatnonzero(waits)
+    here = where(waits)
     if here.size:
         ask(state, games.take(here), at.take(here, axis=1), Kind.RABBIT, can_trade.take(here, axis=1), _TRADE_OR_NOT)
-    return [(Stage.STAY_OR_LEAVE, games.take(np.flatnonzero(~waits)))]
+    return [(Stage.STAY_OR_LEAVE, games.take(where(~waits)))]
 
 
 def trade(state: GameState, games: Ints, chosen: Chosen) -> Moves:
@@ -219,7 +238,7 @@ def trade(state: GameState, games: Ints, chosen: Chosen) -> Moves:
     state.discard[games] = state.discard.take(games) + np.add.reduce(fed, axis=0)
     if state.log is not None:
         state.log.seats(Event.TRADE, games, trading)
-    draw(state, games, trading * np.uint8(RABBIT_CARROTS), Purpose.RABBIT, state.carried)
+    draw(state, games, trading * np.uint8(RABBIT_CARROTS), rng.offset(Purpose.RABBIT), state.carried)
     return [(Stage.STAY_OR_LEAVE, games)]
 
 
@@ -231,11 +250,11 @@ def stay_or_leave(state: GameState, games: Ints) -> Moves:
     inside = state.in_level.take(at)
     anyone = inside.any(axis=0)
     all_seen = state.num_seen.take(games) == NUM_LEVEL_CARDS
-    moves: Moves = [(Stage.BEGIN_BUYING, games.take(np.flatnonzero(~anyone)))]
-    exhausted = np.flatnonzero(all_seen & anyone)
+    moves: Moves = [(Stage.BEGIN_BUYING, games.take(where(~anyone)))]
+    exhausted = where(all_seen & anyone)
     if exhausted.size:
         moves += _go_home(state, games.take(exhausted), at.take(exhausted, axis=1), inside.take(exhausted, axis=1))
-    here = np.flatnonzero(anyone & ~all_seen)
+    here = where(anyone & ~all_seen)
     if here.size:
         ask(state, games.take(here), at.take(here, axis=1), Kind.RUN, inside.take(here, axis=1), _STAY_OR_LEAVE)
     return moves
@@ -268,7 +287,7 @@ def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
         )
     stables = state.buildings[Building.REPTILE_STABLE].take(at) * leaving
     if not stables.any():
-        return [(Stage.STAY, games)]
+        return [(Stage.DRAW, games)]
     put(state.picks_left, at, stables)
     return [(Stage.STABLES, games)]
 
@@ -277,8 +296,8 @@ def _log_stay_or_home(state: GameState, games: Ints, inside: Bools, leaving: Boo
     assert state.log is not None
     sizes = piles.size(brought)
     for seat in range(state.num_players):
-        stays = np.flatnonzero(inside[seat] & ~leaving[seat])
-        goes = np.flatnonzero(leaving[seat])
+        stays = where(inside[seat] & ~leaving[seat])
+        goes = where(leaving[seat])
         state.log.add(Event.STAY, games.take(stays), seat)
         state.log.add(Event.HOME, games.take(goes), seat, value=sizes[seat].take(goes))
 
@@ -291,11 +310,11 @@ def stables(state: GameState, games: Ints) -> Moves:
     put(state.picks_left, at, left)
     asked = left > 0
     waits = asked.any(axis=0)
-    here = np.flatnonzero(waits)
+    here = where(waits)
     if here.size:
         legal = (home.take(here, axis=1) << np.uint64(TREASURE_FIRST)) | np.uint64(1 << PASS)
         ask(state, games.take(here), at.take(here, axis=1), Kind.REPTILE, asked.take(here, axis=1), legal)
-    return [(Stage.STAY, games.take(np.flatnonzero(~waits)))]
+    return [(Stage.DRAW, games.take(where(~waits)))]
 
 
 def swap(state: GameState, games: Ints, chosen: Chosen) -> Moves:
@@ -311,17 +330,5 @@ def swap(state: GameState, games: Ints, chosen: Chosen) -> Moves:
     left = state.picks_left.take(at)
     used = state.buildings[Building.REPTILE_STABLE].take(at) - left
     put(state.picks_left, at, (left - swapping) * swapping)
-    draw(state, games, swapping, Purpose.STABLE, state.home, count=used)
+    draw(state, games, swapping, rng.offset(Purpose.STABLE) + rng.count_offset(used), state.home)
     return [(Stage.STABLES, games)]
-
-
-def stay(state: GameState, games: Ints) -> Moves:
-    """L9: who stays draws a treasure, then the next card comes; L12: phase 1 ends when nobody is in the level."""
-    inside = state.in_level.take(state.at(games))
-    anyone = inside.any(axis=0)
-    here = np.flatnonzero(anyone)
-    staying = games.take(here)
-    if here.size:
-        number = state.num_seen.take(staying) - np.uint8(1)
-        draw(state, staying, inside.take(here, axis=1), Purpose.STAY, state.carried, count=number)
-    return [(Stage.BEFORE_CARD, staying), (Stage.BEGIN_BUYING, games.take(np.flatnonzero(~anyone)))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from megaland_env import piles
+from megaland_env import piles, rng
 from megaland_env.actions import Kind
 from megaland_env.cards import MOON_COINS, NUM_LEVEL_CARDS, WINNING_COINS, Building
 from megaland_env.events import Event
@@ -13,7 +13,7 @@ from megaland_env.rng import Purpose
 from megaland_env.rules.flow import Moves, Stage, gain
 from megaland_env.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
 from megaland_env.rules.treasure import draw
-from megaland_env.state import GameState, Ints, put
+from megaland_env.state import GameState, Ints, put, where
 
 ALL_LEVEL_CARDS = np.uint16((1 << NUM_LEVEL_CARDS) - 1)
 
@@ -67,7 +67,7 @@ def moon(state: GameState, games: Ints) -> Moves:
             gain(state, games, at, owned * np.uint8(coins), building)
     ponds = state.buildings[Building.FISHING_POND].take(at)
     if ponds.any():
-        draw(state, games, ponds, Purpose.POND, state.home)
+        draw(state, games, ponds, rng.offset(Purpose.POND), state.home)
 
     put(state.hearts, at, state.max_hearts.take(at))
     state.unseen[games] = ALL_LEVEL_CARDS
@@ -84,7 +84,7 @@ def _end(state: GameState, games: Ints, at: Ints) -> Moves:
     won = most >= WINNING_COINS
     cut_off = ~won & (state.round.take(games) >= state.config.max_rounds)
     over = won | cut_off
-    ended = np.flatnonzero(over)
+    ended = where(over)
     if ended.size:
         winners = (coins == most) & won
         put(state.winners, at, winners)
@@ -93,6 +93,6 @@ def _end(state: GameState, games: Ints, at: Ints) -> Moves:
         state.kind[games.take(ended)] = Kind.NONE
         if state.log is not None:
             state.log.seats(Event.END, games, winners)
-    going_on = games.take(np.flatnonzero(~over))
+    going_on = games.take(where(~over))
     state.start_round(going_on, state.round.take(going_on) + np.int32(1))
     return [(Stage.ENTER, going_on)]

@@ -13,7 +13,7 @@ from megaland_env import bits, piles
 from megaland_env.actions import PASS, TREASURE_FIRST, Kind
 from megaland_env.events import Event
 from megaland_env.rules.flow import ask
-from megaland_env.state import GameState, Ints, Words, add, put
+from megaland_env.state import GameState, Ints, Words, add, put, where
 
 _NONE = np.uint64(0)
 
@@ -29,15 +29,15 @@ def ask_picks(state: GameState, games: Ints, kind: Kind, hands: Words) -> Ints:
         at = state.at(games)
         picking = state.picks_left.take(at) > 0
         finished = ~picking.any(axis=0)
-        done.append(games.take(np.flatnonzero(finished)))
+        done.append(games.take(where(finished)))
         options = piles.types(hands.take(at) - state.picked.take(at))
         asked = picking & (np.bitwise_count(options) > 1) if state.config.skip_forced else picking
         waits = asked.any(axis=0)
-        here = np.flatnonzero(waits)
+        here = where(waits)
         if here.size:
             legal = options.take(here, axis=1) << np.uint64(TREASURE_FIRST)
             ask(state, games.take(here), at.take(here, axis=1), kind, asked.take(here, axis=1), legal)
-        games = games.take(np.flatnonzero(~waits & ~finished))  # here every pick is forced
+        games = games.take(where(~waits & ~finished))  # here every pick is forced
         if games.size:
             take_picks(state, games, np.zeros((state.num_players, games.size), np.uint8), hands)
     return np.concatenate(done) if done else games

@@ -9,77 +9,76 @@ import numpy.typing as npt
 
 from megaland_env import piles, rng
 from megaland_env.cards import MAX_PLAYERS
-from megaland_env.events import Event
-from megaland_env.rng import Purpose
-from megaland_env.state import GameState, Ints, Words, add
+from megaland_env.events import NOTHING, Event
+from megaland_env.state import GameState, Ints, Words, add, where
 
-_SEAT_OFFSETS = np.array([[rng.offset(0, seat=seat)] for seat in range(MAX_PLAYERS)])  # (5, 1)
+_SEAT_OFFSETS = np.array([rng.offset(0, seat=seat) for seat in range(MAX_PLAYERS)])
+_NO_CARD = np.uint64(0)
+_PLACES = np.arange(MAX_PLAYERS)[:, None]
 
 
-def draw(
-    state: GameState,
-    games: Ints,
-    times: npt.NDArray[Any],
-    purpose: Purpose,
-    into: Words,
-    count: npt.NDArray[Any] | int = 0,
-) -> None:
+def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words | np.uint64, into: Words) -> None:
     """D2: several seats draw at one event, in order from the first player, each all of its draws one after the other.
 
     Args:
         games: (n,) the games concerned.
         times: (P, n) how many treasures each seat draws; booleans will do.
-        purpose: what the draws are for; with ``count``, which is the number of the first of them, part of their address.
+        address: ``rng.offset`` of the first draw of each seat, without the seat: a scalar, (n,) or (P, n). Every further draw
+            of a seat counts up.
         into: the hands that they go to, ``state.carried`` or ``state.home``.
-        count: a scalar, (n,) or (P, n).
     """
     players, n = times.shape
-    luck = _SEAT_OFFSETS[:players] + state.luck.take(games)
-    luck += rng.offset(purpose)
-    if isinstance(count, np.ndarray):
-        luck += rng.count_offset(count)
-    most = int(times.max(initial=0))
-    words = [rng.scramble(luck + rng.offset(0, count=k)) for k in range(most)]
-    seats = state.first_player.take(games).astype(np.int64)
-    columns = np.arange(n)
-    for _ in range(players):
-        here = seats * n + columns
-        wanted = times.take(here)
-        for k in range(most):
-            drawing = np.flatnonzero(wanted > k)
-            if not drawing.size:
-                break
-            _draw_one(state, games.take(drawing), seats.take(drawing), words[k].take(here.take(drawing)), into)
-        seats += 1
-        seats[seats == players] = 0
+    # In the order of drawing: place 0 is the first player's.
+    seats = _PLACES[:players] + state.first_player.take(games)
+    seats -= players * (seats >= players)
+    here = seats * n
+    here += np.arange(n)
+    wanted = times.take(here)
+    luck = _SEAT_OFFSETS.take(seats)
+    luck += state.luck.take(games)
+    luck += address.take(here) if address.ndim == 2 else address
+    words = rng.scramble(luck)
+    most = int(wanted.max(initial=0))
 
-
-def _draw_one(state: GameState, games: Ints, seats: Ints, words: Words, into: Words) -> None:
-    """D1: one draw in each game, uniform over the cards left in the deck."""
     deck = state.deck.take(games)
     left = piles.size(deck)
-    if not left.all():
-        _reshuffle(state, games.take(np.flatnonzero(left == 0)))
-        deck = state.deck.take(games)
-        left = piles.size(deck)
-        if not left.all():  # both piles are empty: nothing is drawn
-            none = np.flatnonzero(left == 0)
+    cards = np.zeros((players, n), np.uint64)
+    for place in range(players):
+        for count in range(most):
+            draws = wanted[place] > count
+            if not draws.any():
+                break
+            if count:
+                words[place] = rng.scramble(luck[place] + rng.offset(0, count=count))
+            if not left.all():
+                _reshuffle(state, games, draws, deck, left)
+            treasure = piles.card_at(deck, rng.choose(words[place], left))
+            card = piles.ONE_CARD.take(treasure, mode="clip")  # points past the treasures where none is left: no card
+            card *= draws
+            deck -= card
+            left -= card > _NO_CARD
+            cards[place] += card
             if state.log is not None:
-                state.log.add(Event.DRAW, games.take(none), seats.take(none))
-            some = np.flatnonzero(left)
-            games, seats, words, deck, left = (a.take(some) for a in (games, seats, words, deck, left))
-    treasure = piles.card_at(deck, rng.choose(words, left))
-    card = piles.ONE_CARD.take(treasure)
-    deck -= card
+                drawing = where(draws)
+                drawn = treasure.take(drawing).astype(np.int8)
+                drawn[drawn >= piles.NO_TREASURE] = NOTHING
+                state.log.add(Event.DRAW, games.take(drawing), seats[place].take(drawing), drawn)
     state.deck[games] = deck
-    add(into, state.at_seat(seats, games), card)
-    if state.log is not None:
-        state.log.add(Event.DRAW, games, seats, treasure)
+    seats *= state.num_games
+    seats += games
+    add(into, seats, cards)
 
 
-def _reshuffle(state: GameState, games: Ints) -> None:
-    """D1: the discard pile becomes the deck. No order is stored: face-down cards are exchangeable."""
-    state.deck[games] = state.discard.take(games)
-    state.discard[games] = 0
+def _reshuffle(state: GameState, games: Ints, draws: npt.NDArray[np.bool_], deck: Words, left: Words) -> None:
+    """D1: where a draw finds the deck empty, and not before, the discard pile becomes the deck.
+
+    No order is stored, since the cards of a face-down pile are exchangeable. ``deck`` and ``left`` (n,) are brought up to
+    date; where the discard pile is empty too, they stay empty.
+    """
+    empty = where(draws & (left == _NO_CARD))
+    reshuffled = games.take(empty)
+    deck[empty] = state.discard.take(reshuffled)
+    left[empty] = piles.size(deck.take(empty))
+    state.discard[reshuffled] = 0
     if state.log is not None:
-        state.log.add(Event.RESHUFFLE, games.take(np.flatnonzero(state.deck.take(games))))
+        state.log.add(Event.RESHUFFLE, games.take(empty[left.take(empty) > _NO_CARD]))

@@ -1,0 +1,94 @@
+"""Who plays the seats that the learner does not: one agent for all, one for each seat, or a weighted pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env import rng
+from megaland_env.agent import Agent, make_agent
+
+OpponentSpec = (
+    str | Agent | Sequence[str | Agent] | Sequence[tuple[str | Agent, float]] | Mapping[str, float] | Mapping[Agent, float]
+)
+"""What an environment takes as ``opponents``; ``Opponents.of`` says what it means."""
+
+LEARNER = -1
+"""In the place of an agent's number: the seat is the learner's."""
+
+
+@dataclass(frozen=True)
+class Opponents:
+    """The agents, and how they come to their seats.
+
+    Attributes:
+        agents: who may play.
+        weights: how likely each is at each seat; ``None`` if agent k sits k + 1 places to the left of the learner.
+    """
+
+    agents: tuple[Agent, ...]
+    weights: tuple[float, ...] | None
+
+    @classmethod
+    def of(cls, spec: OpponentSpec | Opponents) -> Opponents:
+        """From one of these descriptions, in which an agent is an object or a name for ``make_agent``.
+
+        - an agent: it plays all the other seats;
+        - a sequence of P - 1 agents: one for each other seat, clockwise from the learner;
+        - a mapping of agents to weights, or a sequence of pairs (agent, weight): for each seat of each game one of them is
+          drawn, in proportion to the weights.
+
+        Raises:
+            ValueError: there is no such agent, nobody is named, or the weights are not such numbers.
+        """
+        if isinstance(spec, Opponents):
+            return spec
+        if isinstance(spec, str) or not isinstance(spec, (Mapping, Sequence)):
+            return cls((make_agent(spec),), (1.0,))
+        entries: list[Any] = list(spec.items()) if isinstance(spec, Mapping) else list(spec)
+        if not entries:
+            raise ValueError("opponents names nobody")
+        if not all(_is_weighted(entry) for entry in entries):
+            return cls(tuple(make_agent(entry) for entry in entries), None)
+        weights = tuple(float(weight) for _, weight in entries)
+        if not (all(0 <= weight < np.inf for weight in weights) and sum(weights) > 0):
+            raise ValueError(f"the weights of opponents are {weights}; they must be 0 or more, and one of them more than 0")
+        return cls(tuple(make_agent(agent) for agent, _ in entries), weights)
+
+    def check_table(self, num_players: int) -> None:
+        """Whether they can fill a table.
+
+        Raises:
+            ValueError: they are named seat by seat, and there are not P - 1 of them.
+        """
+        if self.weights is None and len(self.agents) != num_players - 1:
+            raise ValueError(f"opponents names {len(self.agents)} agents; a table of {num_players} needs {num_players - 1}")
+
+    def draw(
+        self, seeds: npt.NDArray[np.uint64], learner: npt.NDArray[np.int64], num_players: int
+    ) -> npt.NDArray[np.int64]:
+        """Who plays which seat in the games of ``seeds`` (n,), where the learner has the seat ``learner`` (n,).
+
+        Returns:
+            (P, n) numbers of ``agents``, and ``LEARNER`` at the learner's seat.
+        """
+        seats = np.arange(num_players)[:, None]
+        places = (seats - learner) % num_players  # 0 is the learner
+        if self.weights is None:
+            return places - 1
+        if len(self.agents) == 1:
+            return np.where(places > 0, 0, LEARNER)
+        bounds = np.cumsum(self.weights)
+        words = np.stack([rng.mix(seeds, rng.Purpose.OPPONENT, seat=seat) for seat in range(num_players)])
+        drawn = np.searchsorted(bounds, (words >> np.uint64(11)) * 2.0**-53 * bounds[-1], side="right")
+        return np.where(places > 0, drawn, LEARNER)
+
+
+def _is_weighted(entry: Any) -> bool:
+    """Whether an entry is an agent with its weight rather than an agent."""
+    return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[1], Real)

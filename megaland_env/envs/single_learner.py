@@ -1,0 +1,311 @@
+"""``SingleLearnerGames``: games in which the caller has one seat and agents play the others. Knows no environment API.
+
+It is what all environments of one learner have in common: whose seat is whose, the opponents' moves, the learner's rewards,
+and the seeds of the games that a slot plays one after the other. The adapters over it only put things into the shape that
+their library expects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env import rng
+from megaland_env.actions import NUM_ACTIONS, Kind
+from megaland_env.agent import Agent, random_legal
+from megaland_env.config import MegalandConfig
+from megaland_env.decisions import Decisions
+from megaland_env.envs.opponents import LEARNER, Opponents, OpponentSpec
+from megaland_env.game import MegalandGames
+from megaland_env.rewards import Reward
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+ILLEGAL = ("raise", "random")
+
+
+class SingleLearnerGames:
+    """N slots, each of which plays one game after the other; the learner has one seat in each game.
+
+    After ``reset`` and after every ``step`` each game waits for its learner, or is over and waits for ``restart``. A step
+    carries out the learner's choices together with those of the opponents who are asked at the same moment, and then lets
+    the opponents play on alone. Each agent is called once a moment, with all the decisions that are its own in any game.
+
+    Args:
+        config: of all the games; the default is the full game for four.
+        num_games: N.
+        opponents: who has the other seats (``Opponents.of``).
+        seat: the learner's seat in every game; ``None`` draws it for each game, from the game's seed.
+        reward: as in ``MegalandGames``. The learner's rewards add up from one of its observations to the next.
+        illegal: what an illegal choice of the learner does: ``"raise"`` an ``IllegalActionError``, or play a ``"random"``
+            legal action in its place, which is counted.
+
+    Attributes:
+        games: the games; for reading.
+        seats: (N,) int64, the learner's seat in each game.
+        rewards: (N,) float32, what the last step paid the learner.
+        played: (N,) int64, the learner's action that was last carried out in each game.
+        illegal_actions: how many illegal choices were replaced.
+        seconds: time spent so far in the ``"engine"`` and in the ``"opponents"``.
+
+    Raises:
+        ValueError: an argument has no meaning.
+    """
+
+    def __init__(
+        self,
+        config: MegalandConfig | None = None,
+        num_games: int = 1,
+        *,
+        opponents: OpponentSpec | Opponents = "random",
+        seat: int | None = None,
+        reward: str | Reward = "win",
+        illegal: str = "raise",
+    ) -> None:
+        self.games = MegalandGames(config, num_games, reward=reward)
+        if illegal not in ILLEGAL:
+            raise ValueError(f"illegal is {illegal!r}; it must be one of {ILLEGAL}")
+        if seat is not None and not (isinstance(seat, (int, np.integer)) and 0 <= seat < self.num_players):
+            raise ValueError(f"seat is {seat!r}; it must be from 0 to {self.num_players - 1}, or None to draw it")
+        self._reward = reward
+        self._fixed_seat = seat
+        self._illegal = illegal
+        self._slot_seeds = np.zeros(num_games, np.uint64)  # (N,) what each slot was reset with
+        self._episodes = np.zeros(num_games, np.int64)  # (N,) games that each slot has finished since
+        self._agents: tuple[Agent, ...] = ()
+        self._player = np.full((self.num_players, num_games), LEARNER)  # (P, N) which of the agents has the seat
+        self.seats = np.zeros(num_games, np.int64)
+        self.rewards = np.zeros(num_games, np.float32)
+        self.played = np.zeros(num_games, np.int64)
+        self.illegal_actions = 0
+        self.seconds = {"engine": 0.0, "opponents": 0.0}
+        self.set_opponents(opponents)
+
+    # ---------------------------------------------------------------------------------------------- what a user reads
+
+    @property
+    def config(self) -> MegalandConfig:
+        """The configuration of all the games."""
+        return self.games.config
+
+    @property
+    def num_games(self) -> int:
+        """N."""
+        return self.games.num_games
+
+    @property
+    def num_players(self) -> int:
+        """P."""
+        return self.games.num_players
+
+    @property
+    def over(self) -> Bools:
+        """(N,) the games that have ended and wait for ``restart``; the others wait for their learner."""
+        return self.games.kind == Kind.NONE
+
+    @property
+    def win_shares(self) -> npt.NDArray[np.float64]:
+        """(N,) the learner's share of the win: 1 / number of winners, 0 for who has not won."""
+        winners = self.games.winners
+        shares: npt.NDArray[np.float64] = _of_seat(winners, self.seats) / np.maximum(winners.sum(axis=1), 1)
+        return shares
+
+    @property
+    def coins(self) -> npt.NDArray[np.int16]:
+        """(N,) the learner's coins."""
+        return _of_seat(self.games.coins, self.seats)
+
+    def decisions(self, index: npt.ArrayLike | None = None) -> Decisions:
+        """The learner's decisions, a row for each game, or for each of those named; kind ``NONE`` where it is over."""
+        games = np.arange(self.num_games) if index is None else np.asarray(index)
+        return self.games.rows(games, self.seats[games])
+
+    # ---------------------------------------------------------------------------------------------- playing
+
+    def set_opponents(self, opponents: OpponentSpec | Opponents) -> None:
+        """Change who plays against the learner; a game that runs goes on with whom it began, until it is over.
+
+        Raises:
+            ValueError: as in ``Opponents.of``; nothing has changed.
+        """
+        drawn = Opponents.of(opponents)
+        drawn.check_table(self.num_players)
+        # Of the agents so far those are kept who still sit somewhere; numbers are positions in the list, so they change.
+        seated = np.unique(self._player[self._player != LEARNER])
+        agents = [self._agents[number] for number in seated]
+        agents += [agent for agent in drawn.agents if not any(agent is other for other in agents)]
+        numbers = np.full(len(self._agents) + 1, LEARNER)
+        numbers[seated] = np.arange(seated.size)
+        self._player = numbers[self._player]  # LEARNER is -1, and so finds the last entry
+        self._agents = tuple(agents)
+        self._opponents = drawn
+        self._numbers = np.array([*(_position(agent, agents) for agent in drawn.agents), LEARNER])
+
+    def reset(self, seeds: npt.ArrayLike) -> None:
+        """Start all slots anew, slot i with the seed ``seeds[i]``.
+
+        Raises:
+            ValueError: ``seeds`` is not (N,) integers.
+        """
+        words = rng.as_words(seeds)
+        if words.shape != (self.num_games,):
+            raise ValueError(f"seeds must be ({self.num_games},) integers, not of shape {words.shape}")
+        self._slot_seeds[:] = words
+        self._episodes[:] = 0
+        self._start(np.arange(self.num_games))
+
+    def restart(self, index: npt.ArrayLike) -> None:
+        """Start the next game in each of the slots named; its seed is that of the slot's next episode (rng.py)."""
+        games = np.asarray(index)
+        self._episodes[games] += 1
+        self._start(games)
+
+    def _start(self, games: Ints) -> None:
+        seeds = rng.episode_seeds(self._slot_seeds[games], self._episodes[games])
+        if self._fixed_seat is None:
+            seats = rng.choose(rng.mix(seeds, rng.Purpose.LEARNER), self.num_players).astype(np.int64)
+        else:
+            seats = np.full(games.size, self._fixed_seat, np.int64)
+        self.seats[games] = seats
+        self._player[:, games] = self._numbers[self._opponents.draw(seeds, seats, self.num_players)]
+        # A new game asks all seats at once (L9 of the first card: nobody can have fallen, and there are no jump tokens yet),
+        # so the learner is always asked first and no opponent moves before it.
+        began = perf_counter()
+        self.games.reset(seeds, index=games)
+        self.seconds["engine"] += perf_counter() - began
+
+    def step(self, actions: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
+        """Carry out the learner's choices, and play on until it is asked again or the game is over.
+
+        Args:
+            actions: (N,) integers; ignored where the game is over.
+            index: (n,) the slots that move; ``actions`` is then (n,). Nothing changes in the others, ``rewards`` included.
+
+        Raises:
+            IllegalActionError: a choice is not legal and ``illegal`` is ``"raise"``; nothing has changed.
+            ValueError: ``actions`` has another shape or is not made of integers; nothing has changed.
+        """
+        games = np.arange(self.num_games) if index is None else np.asarray(index)
+        choices = np.asarray(actions)
+        if choices.shape != games.shape or choices.dtype.kind not in "iu":
+            raise ValueError(f"actions must be ({games.size},) integers, not {choices.dtype} of shape {choices.shape}")
+        waiting = np.flatnonzero(self.games.kind[games])
+        playing, choices = games[waiting], choices[waiting].astype(np.int64)
+        if self._illegal == "random":
+            choices = self._made_legal(playing, choices)
+        moves = self._opponents_moves(playing)
+        moves[self.seats[playing], np.arange(playing.size)] = choices
+        self._move(moves, playing)  # the only move that can be refused
+        self.played[playing] = choices
+        self.rewards[games] = 0
+        self._collect(playing)
+        while (playing := playing[self._without_learner(playing)]).size:
+            self._move(self._opponents_moves(playing), playing)
+            self._collect(playing)
+
+    def _made_legal(self, games: Ints, choices: Ints) -> Ints:
+        decisions = self.decisions(games)
+        exists = (choices >= 0) & (choices < NUM_ACTIONS)
+        bit = np.where(exists, choices, NUM_ACTIONS).astype(np.uint64)  # no set of actions has the bit of NUM_ACTIONS
+        wrong = np.flatnonzero((decisions.legal_bits >> bit) & np.uint64(1) == 0)
+        if wrong.size:
+            choices[wrong] = random_legal(decisions[wrong])
+            self.illegal_actions += wrong.size
+        return choices
+
+    def _opponents_moves(self, games: Ints) -> Ints:
+        """(P, n) what the opponents choose who are asked in ``games`` (n,); PASS for all other seats."""
+        players = self._player.take(games, axis=1)
+        asked = self.games.active.T.take(games, axis=1)
+        moves = np.zeros(players.shape, np.int64)
+        rows = np.flatnonzero(asked & (players != LEARNER))
+        if not rows.size:
+            return moves
+        began = perf_counter()
+        seats, columns = np.divmod(rows, games.size)
+        decisions = self.games.rows(games.take(columns), seats)
+        deciding = players.reshape(-1).take(rows)
+        present = np.flatnonzero(np.bincount(deciding))
+        for number in present:
+            own = np.flatnonzero(deciding == number)
+            agent = self._agents[number]
+            moves.reshape(-1)[rows.take(own)] = _answers(agent, decisions if present.size == 1 else decisions[own])
+        self.seconds["opponents"] += perf_counter() - began
+        return moves
+
+    def _move(self, moves: Ints, games: Ints) -> None:
+        began = perf_counter()
+        self.games.step(moves.T, games)
+        self.seconds["engine"] += perf_counter() - began
+
+    def _collect(self, games: Ints) -> None:
+        self.rewards[games] += self.games.rewards[games, self.seats[games]]
+
+    def _without_learner(self, games: Ints) -> Bools:
+        """(n,) which of ``games`` must go on: they are not over, and do not wait for the learner."""
+        return ~(self.games.active[games, self.seats[games]] | (self.games.kind[games] == Kind.NONE))
+
+    # ---------------------------------------------------------------------------------------------- saving
+
+    @property
+    def agents(self) -> tuple[Agent, ...]:
+        """The agents that have a seat or may get one; ``snapshot`` names them by their position here."""
+        return self._agents
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything but the agents, as a dict that ``json.dumps`` takes; between two steps."""
+        return {
+            "games": [self.games.snapshot(game) for game in range(self.num_games)],
+            "slot_seeds": self._slot_seeds.tolist(),
+            "episodes": self._episodes.tolist(),
+            "seats": self.seats.tolist(),
+            "players": self._player.tolist(),
+            "illegal_actions": self.illegal_actions,
+        }
+
+    def restore(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> None:
+        """Go on exactly as the original would.
+
+        Args:
+            snapshot: from a batch of the same size and configuration.
+            agents: the agents of the original, in the order of its ``agents``.
+
+        Raises:
+            ValueError: the snapshot is of other games.
+        """
+        games = MegalandGames.restore(snapshot["games"], reward=self._reward)
+        if games.config != self.config or games.num_games != self.num_games:
+            raise ValueError("the snapshot is of another number of games, or of another configuration")
+        self.games = games
+        self._slot_seeds[:] = rng.as_words(np.array(snapshot["slot_seeds"], np.uint64))
+        self._episodes[:] = snapshot["episodes"]
+        self.seats[:] = snapshot["seats"]
+        self._player[:] = snapshot["players"]
+        self.illegal_actions = int(snapshot["illegal_actions"])
+        self._agents = tuple(agents)
+        self.set_opponents(self._opponents)
+
+
+def _of_seat(array: npt.NDArray[Any], seats: Ints) -> npt.NDArray[Any]:
+    """(N,) the entry of one seat in each row of an (N, P) array."""
+    return array[np.arange(seats.size), seats]
+
+
+def _position(agent: Agent, agents: Sequence[Agent]) -> int:
+    return next(position for position, other in enumerate(agents) if other is agent)
+
+
+def _answers(agent: Agent, decisions: Decisions) -> npt.NDArray[np.integer[Any]]:
+    """An opponent's actions; whether they are legal is for the engine to say."""
+    answers = np.asarray(agent.act(decisions))
+    if answers.shape != (len(decisions),) or answers.dtype.kind not in "iu":
+        raise ValueError(
+            f"the opponent {type(agent).__name__} answered {len(decisions)} decisions with {answers.dtype} of shape "
+            f"{answers.shape}; it must give one integer for each"
+        )
+    return answers
