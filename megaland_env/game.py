@@ -18,7 +18,12 @@ from megaland_env.events import EventColumns, EventLog, in_words
 from megaland_env.rewards import Outcome, Reward, make_reward
 from megaland_env.rules import ANSWERS, play_on
 from megaland_env.rules.setup import new_games
-from megaland_env.state import PASS_ONLY, Bools, GameState, Ints, put
+from megaland_env.state import PASS_ONLY, Bools, GameState, Ints, add, put, where
+
+_BLOCK = 16384
+"""Games that are carried on together."""
+
+_NO_ACTION = 255
 
 
 class MegalandGames:
@@ -171,45 +176,42 @@ class MegalandGames:
             IllegalActionError: an active seat chose what it may not; nothing has changed.
             ValueError: a shape, a type or an index is wrong, or a game was never reset; nothing has changed.
         """
-        state = self._state
         games = self._positions(index)
         choices = self._choices(actions, games.size)
         self._check_started(games)
-        kinds = state.kind.take(games)
-        if not kinds.all():  # finished games do not move
+        if not self._state.kind.take(games).all():  # finished games do not move
             self._rewards[:, games] = 0
-            waiting = np.flatnonzero(kinds)
-            games, choices, kinds = games.take(waiting), choices.take(waiting, axis=1), kinds.take(waiting)
-        at = state.at(games)
-        asked = state.active.take(at)
-        chosen = self._legal_choices(choices, asked, games, at)
-
+            waiting = where(self._state.kind.take(games))
+            games, choices = games.take(waiting), choices.take(waiting, axis=1)
+        # Block by block, so that what is computed on the way stays in the cache; no game can notice.
+        starts = range(0, games.size, _BLOCK)
+        blocks = [(games[start : start + _BLOCK], choices[:, start : start + _BLOCK]) for start in starts]
+        asked = [self._check_legal(*block) for block in blocks]
         self._version += 1
-        if games.size == self.num_games:
-            state.active.fill(False)
-            state.legal.fill(PASS_ONLY)
-            self._rewards.fill(0)
-            state.steps += 1
-            state.asked += asked
-        else:
-            put(state.active, at, False)
-            put(state.legal, at, PASS_ONLY)
-            put(self._rewards, at, 0)
-            state.steps[games] += 1
-            put(state.asked, at, state.asked.take(at) + asked)
+        for block, seats in zip(blocks, asked, strict=True):
+            self._play(*block, seats)
+
+    def _play(self, games: Ints, choices: npt.NDArray[np.uint8], asked: Bools) -> None:
+        """Carry out the choices (P, n) of the seats that are ``asked`` (P, n), which are legal."""
+        state = self._state
+        at = state.at(games)
+        put(state.active, at, False)
+        put(state.legal, at, PASS_ONLY)
+        put(self._rewards, at, 0)
+        state.steps[games] += 1
+        add(state.asked, at, asked)
+        choices = choices * asked  # PASS for the others
+        kinds = state.kind.take(games)
         moves = []
-        for kind in np.flatnonzero(np.bincount(kinds)):
-            here = np.flatnonzero(kinds == kind)
-            if here.size == games.size:
-                moves += ANSWERS[Kind(kind)](state, games, chosen)
-            else:
-                moves += ANSWERS[Kind(kind)](state, games.take(here), chosen.take(here, axis=1))
+        for kind in where(np.bincount(kinds)):
+            here = where(kinds == kind)
+            moves += ANSWERS[Kind(kind)](state, games.take(here), choices.take(here, axis=1))
         play_on(state, moves)
         self._pay_rewards(games)
 
     def decisions(self) -> Decisions:
         """All pending decisions, a row each: seat by seat, and within a seat by position."""
-        at = np.flatnonzero(self._state.active)
+        at = where(self._state.active.reshape(-1))
         seats, games = np.divmod(at, self.num_games)
         return Decisions(self, games, seats)
 
@@ -277,11 +279,8 @@ class MegalandGames:
         positions = np.arange(self.num_games) if index is None else _integer_array(index, "index", self.num_games)
         if positions.ndim != 1 or not positions.size:
             raise ValueError(f"index must be a list of at least one position, not of shape {positions.shape}")
-        state = GameState(self.config, positions.size)
-        for name, array in self._state.arrays().items():
-            setattr(state, name, array.take(positions, axis=-1))
         copied = copy.copy(self)
-        copied._state = state
+        copied._state = self._state.copy(positions)
         copied._rewards = self._rewards.take(positions, axis=1)
         copied._margin_seen = self._margin_seen.take(positions, axis=1)
         return copied
@@ -298,7 +297,7 @@ class MegalandGames:
         if game is None:
             return columns
         position = int(_integer_array([game], "game", self.num_games)[0])
-        rows = np.flatnonzero((columns.game == position) & (columns.episode == self._state.episode[position]))
+        rows = where((columns.game == position) & (columns.episode == self._state.episode[position]))
         return [in_words(columns, row) for row in rows]
 
     def drain_events(self) -> EventColumns:
@@ -326,8 +325,8 @@ class MegalandGames:
             raise ValueError("index names a game twice")
         return games
 
-    def _choices(self, actions: npt.ArrayLike, number: int) -> npt.NDArray[np.uint64]:
-        """(P, n) action numbers; anything below 0 becomes something very large, which is never legal either."""
+    def _choices(self, actions: npt.ArrayLike, number: int) -> npt.NDArray[np.uint8]:
+        """(P, n) action numbers; what is none becomes 255, which is never legal."""
         array = np.asarray(actions)
         if array.shape != (number, self.num_players):
             raise ValueError(
@@ -336,28 +335,29 @@ class MegalandGames:
             )
         if array.dtype.kind not in "iu" and array.size:
             raise ValueError(f"actions must be integers, not {array.dtype}")
-        return np.ascontiguousarray(array.T).astype(np.uint64)
+        if array.dtype != np.uint8:
+            array = np.where((array >= 0) & (array < NUM_ACTIONS), array, _NO_ACTION).astype(np.uint8)
+        return np.ascontiguousarray(array.T)
 
     def _check_started(self, games: Ints) -> None:
         if not self._state.round.take(games).all():
             raise ValueError("a game was never started; call reset(seeds) first")
 
-    def _legal_choices(
-        self, choices: npt.NDArray[np.uint64], asked: Bools, games: Ints, at: Ints
-    ) -> npt.NDArray[np.uint8]:
-        """(P, n) the choices of the seats that are asked, PASS for the others; an error if one is not legal."""
-        bit = np.minimum(choices, np.uint64(63))  # the bits from 40 on are never set
-        legal = (self._state.legal.take(at) >> bit) & np.uint64(1)
+    def _check_legal(self, games: Ints, choices: npt.NDArray[np.uint8]) -> Bools:
+        """(P, n) the seats that are asked, if their ``choices`` (P, n) are legal; else an error."""
+        at = self._state.at(games)
+        asked = self._state.active.take(at)
+        bit = np.minimum(choices, 63)  # the bits from 40 on are never set
+        legal = (self._state.legal.take(at) >> bit).astype(np.uint8) & 1
         wrong = asked > legal
         if wrong.any():
             seat, column = np.argwhere(wrong)[0]
-            self._refuse(int(games[column]), int(seat), int(choices[seat, column].astype(np.int64)))
-        chosen: npt.NDArray[np.uint8] = bit.astype(np.uint8) * asked
-        return chosen
+            self._refuse(int(games[column]), int(seat), int(choices[seat, column]))
+        return asked
 
     def _refuse(self, game: int, seat: int, action: int) -> None:
         legal = [action_name(a) for a in range(NUM_ACTIONS) if int(self._state.legal[seat, game]) >> a & 1]
-        name = f"{action} ({action_name(action)})" if 0 <= action < NUM_ACTIONS else f"{action}, which does not exist,"
+        name = f"{action} ({action_name(action)})" if action < NUM_ACTIONS else f"outside 0..{NUM_ACTIONS - 1}"
         kind = Kind(int(self._state.kind[game])).label
         raise IllegalActionError(
             f"game {game}, seat {seat}, decision {kind!r}: action {name} is not legal; legal are {', '.join(legal)}",
@@ -372,7 +372,7 @@ class MegalandGames:
     def _pay_rewards(self, games: Ints) -> None:
         state = self._state
         if self._pays_at_end_only:
-            games = games.take(np.flatnonzero(state.kind.take(games) == Kind.NONE))
+            games = games.take(where(state.kind.take(games) == Kind.NONE))
         if not games.size:
             return
         at = state.at(games)

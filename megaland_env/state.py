@@ -6,7 +6,9 @@ P is the number of seats, N the number of games. A rule works on some of the gam
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from functools import cache
+from typing import Any, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -32,69 +34,106 @@ PASS_ONLY = np.uint64(1 << PASS)
 
 
 class GameState:
-    """The arrays of N games of P seats. In the comments: the shape, and what an entry means."""
+    """The arrays of N games of P seats. In the comments: the shape, and what an entry means.
+
+    All arrays of one dtype are rows of one block (rows, N), so that starting games anew and copying them is one operation a
+    block. ``_ROWS`` says how many rows each has beyond one.
+    """
+
+    # Chance (rng.py)
+    seeds: Words  # (N,)
+    keys: Words  # (N,) rng.key of the seed
+    luck: Words  # (N,) the key plus the offset of the round
+
+    # Where the game is
+    round: npt.NDArray[np.int32]  # (N,) from 1; 0 before the first reset
+    steps: npt.NDArray[np.int32]  # (N,) decision moments answered
+    episode: npt.NDArray[np.int32]  # (N,) resets before the current one; -1 before the first
+    kind: Bytes  # (N,) the Kind of decision it waits for
+    active: Bools  # (P, N) is asked now
+    legal: Words  # (P, N) bit a: action a is legal
+    asked: npt.NDArray[np.int32]  # (P, N) decisions made so far
+    terminated: Bools  # (N,) over by N5
+    truncated: Bools  # (N,) over by D4
+    winners: Bools  # (P, N)
+    first_player: npt.NDArray[np.int8]  # (N,)
+    buyer: npt.NDArray[np.int8]  # (N,) whose turn of phase 2 it is, or NOBODY
+
+    # On the table
+    deck: Words  # (N,) pile
+    discard: Words  # (N,) pile
+    unseen: npt.NDArray[np.int16]  # (N,) bit c: level card c is yet to come this round
+    num_seen: Bytes  # (N,) level cards revealed this round
+    seen: Bytes  # (10, N) the first num_seen: in which order
+    level_card: npt.NDArray[np.int8]  # (N,) the last one revealed in this level, or NO_CARD
+    heart_supply: Bytes  # (N,)
+    jump_supply: Bytes  # (N,)
+    building_supply: Bytes  # (23, N) copies left
+    on_offer: Words  # (N,) bit BUY_b: building b is in this market
+
+    # At each seat
+    coins: Coins  # (P, N)
+    hearts: Bytes  # (P, N) not yet lost in this level
+    max_hearts: Bytes  # (P, N)
+    jumps: Bytes  # (P, N) jump tokens
+    jumping: Bools  # (P, N) has declared a jump for the coming card
+    in_level: Bools  # (P, N)
+    falling: Bools  # (P, N) fell on the card that is being resolved
+    carried: Words  # (P, N) pile
+    home: Words  # (P, N) pile
+    buildings: Bytes  # (23, P, N) copies owned
+    fish_used: Bytes  # (P, N) wild fish used this round
+    carrots_used: Bytes  # (P, N) wild carrots used this round
+    picks_left: Bytes  # (P, N) huts, stables or storing still to do
+    picked: Words  # (P, N) pile: chosen so far, still in its hand
+
+    # The buyer's turn
+    sold_out: Words  # (N,) bit BUY_b: no copy of b is left
+    bought: Words  # (N,) bit BUY_b: b was bought this turn
+    paying: Bytes  # (N,) the BUY or HEART action that is being paid, or NOT_PAYING
+    cost: Bytes  # (N,) treasures it costs
+    paid: Words  # (N,) pile: treasures paid for it so far
 
     def __init__(self, config: MegalandConfig, num_games: int) -> None:
         self.config = config
         self.num_games = num_games
-        seats = (config.num_players, num_games)
-
-        # Chance (rng.py)
-        self.seeds: Words = np.zeros(num_games, np.uint64)  # (N,)
-        self.keys: Words = np.zeros(num_games, np.uint64)  # (N,) rng.key of the seed
-        self.luck: Words = np.zeros(num_games, np.uint64)  # (N,) the key plus the offset of the round
-
-        # Where the game is
-        self.round: npt.NDArray[np.int32] = np.zeros(num_games, np.int32)  # (N,) from 1; 0 before the first reset
-        self.steps: npt.NDArray[np.int32] = np.zeros(num_games, np.int32)  # (N,) decision moments answered
-        self.kind: Bytes = np.zeros(num_games, np.uint8)  # (N,) the Kind of decision it waits for
-        self.active: Bools = np.zeros(seats, np.bool_)  # (P, N) is asked now
-        self.legal: Words = np.full(seats, PASS_ONLY)  # (P, N) bit a: action a is legal
-        self.asked: npt.NDArray[np.uint32] = np.zeros(seats, np.uint32)  # (P, N) decisions made so far
-        self.terminated: Bools = np.zeros(num_games, np.bool_)  # (N,) over by N5
-        self.truncated: Bools = np.zeros(num_games, np.bool_)  # (N,) over by D4
-        self.winners: Bools = np.zeros(seats, np.bool_)  # (P, N)
-        self.first_player: npt.NDArray[np.int8] = np.zeros(num_games, np.int8)  # (N,)
-        self.buyer: npt.NDArray[np.int8] = np.full(num_games, NOBODY, np.int8)  # (N,) whose turn of phase 2 it is
-
-        # On the table
-        self.deck: Words = np.zeros(num_games, np.uint64)  # (N,) pile
-        self.discard: Words = np.zeros(num_games, np.uint64)  # (N,) pile
-        self.unseen: npt.NDArray[np.uint16] = np.zeros(num_games, np.uint16)  # (N,) bit c: level card c is yet to come
-        self.num_seen: Bytes = np.zeros(num_games, np.uint8)  # (N,) level cards revealed this round
-        self.seen: Bytes = np.zeros((NUM_LEVEL_CARDS, num_games), np.uint8)  # (10, N) the first num_seen: in which order
-        self.level_card: npt.NDArray[np.int8] = np.full(num_games, NO_CARD, np.int8)  # (N,) the last one revealed
-        self.heart_supply: Bytes = np.zeros(num_games, np.uint8)  # (N,)
-        self.jump_supply: Bytes = np.zeros(num_games, np.uint8)  # (N,)
-        self.building_supply: Bytes = np.zeros((NUM_BUILDINGS, num_games), np.uint8)  # (23, N) copies left
-        self.on_offer: Words = np.zeros(num_games, np.uint64)  # (N,) bit BUY_b: building b is in this market
-
-        # At each seat
-        self.coins: Coins = np.zeros(seats, np.int16)  # (P, N)
-        self.hearts: Bytes = np.zeros(seats, np.uint8)  # (P, N) not yet lost in this level
-        self.max_hearts: Bytes = np.zeros(seats, np.uint8)  # (P, N)
-        self.jumps: Bytes = np.zeros(seats, np.uint8)  # (P, N) jump tokens
-        self.jumping: Bools = np.zeros(seats, np.bool_)  # (P, N) has declared a jump for the coming card
-        self.in_level: Bools = np.zeros(seats, np.bool_)  # (P, N)
-        self.falling: Bools = np.zeros(seats, np.bool_)  # (P, N) fell on the card that is being resolved
-        self.carried: Words = np.zeros(seats, np.uint64)  # (P, N) pile
-        self.home: Words = np.zeros(seats, np.uint64)  # (P, N) pile
-        self.buildings: Bytes = np.zeros((NUM_BUILDINGS, *seats), np.uint8)  # (23, P, N) copies owned
-        self.fish_used: Bytes = np.zeros(seats, np.uint8)  # (P, N) wild fish used this round
-        self.carrots_used: Bytes = np.zeros(seats, np.uint8)  # (P, N) wild carrots used this round
-        self.picks_left: Bytes = np.zeros(seats, np.uint8)  # (P, N) huts, stables or storing still to do
-        self.picked: Words = np.zeros(seats, np.uint64)  # (P, N) pile: chosen so far, still in its hand
-
-        # The buyer's turn
-        self.sold_out: Words = np.zeros(num_games, np.uint64)  # (N,) bit BUY_b: no copy of b is left
-        self.bought: Words = np.zeros(num_games, np.uint64)  # (N,) bit BUY_b: b was bought this turn
-        self.paying: Bytes = np.zeros(num_games, np.uint8)  # (N,) the BUY or HEART action that is being paid
-        self.cost: Bytes = np.zeros(num_games, np.uint8)  # (N,) treasures it costs
-        self.paid: Words = np.zeros(num_games, np.uint64)  # (N,) pile: treasures paid for it so far
-
-        self.episode: npt.NDArray[np.int32] = np.full(num_games, -1, np.int32)  # (N,) resets before the current one
         self.log: EventLog | None = None
-        self._rows: Ints = num_games * np.arange(config.num_players)[:, None]
+        self._seats: Ints = num_games * np.arange(config.num_players)[:, None]
+        fields = _fields(config.num_players)
+        self._blocks = {
+            dtype: np.zeros((sum(rows for _, d, _, rows in fields if d == dtype), num_games), dtype)
+            for dtype in dict.fromkeys(dtype for _, dtype, _, _ in fields)
+        }
+        self._name_rows()
+        self.legal[:] = PASS_ONLY
+        self.episode[:] = -1
+
+    def _name_rows(self) -> None:
+        """Make the attributes: views of the rows of the blocks."""
+        used = dict.fromkeys(self._blocks, 0)
+        for name, dtype, shape, rows in _fields(self.config.num_players):
+            start = used[dtype]
+            used[dtype] = start + rows
+            setattr(self, name, self._blocks[dtype][start : start + rows].reshape(*shape, self.num_games))
+
+    def clear(self, games: Ints) -> None:
+        """Set everything of some games to zero, but for ``episode``, which counts on."""
+        episode = self.episode.take(games)
+        for block in self._blocks.values():
+            block[:, games] = 0
+        self.episode[games] = episode
+        self.legal[:, games] = PASS_ONLY
+
+    def copy(self, games: Ints) -> GameState:
+        """Any games of this batch, any number of times each, as a batch of their own without a log."""
+        copied = GameState.__new__(GameState)
+        copied.config = self.config
+        copied.num_games = games.size
+        copied.log = None
+        copied._seats = games.size * np.arange(self.num_players)[:, None]
+        copied._blocks = {dtype: block.take(games, axis=1) for dtype, block in self._blocks.items()}
+        copied._name_rows()
+        return copied
 
     @property
     def num_players(self) -> int:
@@ -103,7 +142,7 @@ class GameState:
 
     def at(self, games: Ints) -> Ints:
         """(P, n): where the seats of ``games`` lie in a flattened (P, N) array."""
-        return self._rows + games
+        return self._seats + games
 
     def at_seat(self, seats: npt.NDArray[Any], games: Ints) -> Ints:
         """(n,): where one seat of each of ``games`` lies in a flattened (P, N) array."""
@@ -114,9 +153,27 @@ class GameState:
         self.round[games] = rounds
         self.luck[games] = self.keys.take(games) + rng.round_offset(self.round.take(games))
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Every array of the state by name; the games are on the last axis of each."""
-        return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray) and name != "_rows"}
+
+_DTYPES: dict[Any, type] = {
+    Words: np.uint64,
+    npt.NDArray[np.int32]: np.int32,
+    npt.NDArray[np.int16]: np.int16,
+    npt.NDArray[np.int8]: np.int8,
+    Bytes: np.uint8,
+    Bools: np.bool_,
+}
+_SEATS = ["active", "legal", "asked", "winners", "coins", "hearts", "max_hearts", "jumps", "jumping", "in_level", "falling", "carried", "home", "buildings", "fish_used", "carrots_used", "picks_left", "picked"]
+_ROWS = {"seen": (NUM_LEVEL_CARDS,), "building_supply": (NUM_BUILDINGS,), "buildings": (NUM_BUILDINGS,)}
+
+
+@cache
+def _fields(players: int) -> list[tuple[str, type, tuple[int, ...], int]]:
+    """Name, dtype, shape without the games, and number of rows of each array, as the class annotations declare them."""
+    fields = []
+    for name, hint in get_type_hints(GameState).items():
+        shape = (*_ROWS.get(name, ()), *((players,) if name in _SEATS else ()))
+        fields.append((name, _DTYPES[hint], shape, math.prod(shape)))
+    return fields
 
 
 def where(mask: npt.NDArray[Any]) -> Ints:

@@ -184,7 +184,7 @@ def _usable(state: GameState, games: Ints, at: Ints, home: Counts, need: Counts)
 
 def _usable_for_heart(home: Counts, rights: WildRights, paid: Counts, need: Counts, treasure: Counts) -> Counts:
     """B4: cards of the named type, and wild ones, of which the last one needed is none if no real one has been paid."""
-    real = _TYPES == treasure
+    real = treasure == _TYPES
     wild = np.zeros_like(home)
     wild[Treasure.FISH] = rights.fish
     wild[Treasure.CARROT] = rights.carrots
@@ -207,7 +207,7 @@ def can_complete(state: GameState, games: Ints) -> npt.NDArray[np.bool_]:
     most[Treasure.EGG] += rights.eggs * ~is_heart
     most[Treasure.FISH] += rights.fish
     most[Treasure.CARROT] += rights.carrots
-    real = _TYPES == paying - np.uint8(HEART_FIRST)
+    real = paying - np.uint8(HEART_FIRST) == _TYPES
     allowed = ((paid <= most) | (real & is_heart)).all(axis=0)
     real_left = ~is_heart | ((home + paid) * real).any(axis=0)
     usable = np.add.reduce(_usable(state, games, at, home, need), axis=0, dtype=np.uint8)
@@ -217,14 +217,14 @@ def can_complete(state: GameState, games: Ints) -> npt.NDArray[np.bool_]:
 def _pay_automatically(state: GameState, games: Ints, at: Ints, held: Counts) -> Moves:
     """``payment="auto"``: of the legal types the one held most, and among equals the one with most copies."""
     order = held.astype(np.uint16) * NUM_TREASURES + _COPIES_RANK * (held > 0)
-    return _pay(state, games, at, (_TYPES == order.argmax(axis=0)).astype(np.uint8))
+    return _pay(state, games, at, (order.argmax(axis=0) == _TYPES).astype(np.uint8))
 
 
 def pay(state: GameState, games: Ints, chosen: Counts) -> Moves:
     """B2: one treasure of the payment."""
     treasure = chosen.max(axis=0) - np.uint8(TREASURE_FIRST)
     at = state.at_seat(state.buyer.take(games), games)
-    return _pay(state, games, at, (_TYPES == treasure).astype(np.uint8))
+    return _pay(state, games, at, (treasure == _TYPES).astype(np.uint8))
 
 
 def _pay(state: GameState, games: Ints, at: Ints, cards: Counts) -> Moves:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from megaland_env import bits, piles
+from megaland_env import piles
 from megaland_env.actions import PASS, TREASURE_FIRST, Kind
 from megaland_env.events import Event
 from megaland_env.rules.flow import ask
 from megaland_env.state import GameState, Ints, Words, add, put, where
 
 _NONE = np.uint64(0)
+# (64,): the first treasure of a set of types.
+_LOWEST = np.array([min((t for t in range(6) if types >> t & 1), default=piles.NO_TREASURE) for types in range(64)], np.uint8)
 
 
 def ask_picks(state: GameState, games: Ints, kind: Kind, hands: Words) -> Ints:
@@ -24,34 +26,39 @@ def ask_picks(state: GameState, games: Ints, kind: Kind, hands: Words) -> Ints:
     Args:
         hands: the hand that is picked from, ``state.carried`` or ``state.home``.
     """
-    done = []
-    while games.size:
-        at = state.at(games)
-        picking = state.picks_left.take(at) > 0
-        finished = ~picking.any(axis=0)
-        done.append(games.take(where(finished)))
-        options = piles.types(hands.take(at) - state.picked.take(at))
-        asked = picking & (np.bitwise_count(options) > 1) if state.config.skip_forced else picking
-        waits = asked.any(axis=0)
-        here = where(waits)
-        if here.size:
-            legal = options.take(here, axis=1) << np.uint64(TREASURE_FIRST)
-            ask(state, games.take(here), at.take(here, axis=1), kind, asked.take(here, axis=1), legal)
-        games = games.take(where(~waits & ~finished))  # here every pick is forced
-        if games.size:
-            take_picks(state, games, np.zeros((state.num_players, games.size), np.uint8), hands)
-    return np.concatenate(done) if done else games
+    at = state.at(games)
+    picks = state.picks_left.take(at)
+    options = piles.types(hands.take(at) - state.picked.take(at))
+    asked = picks > 0
+    if state.config.skip_forced:
+        asked &= np.bitwise_count(options) > 1
+    waits = asked.any(axis=0)
+    here = where(waits)
+    if here.size:
+        legal = options.take(here, axis=1) << np.uint64(TREASURE_FIRST)
+        ask(state, games.take(here), at.take(here, axis=1), kind, asked.take(here, axis=1), legal)
+        rest = where(~waits)
+        games, at, picks, options = games.take(rest), at.take(rest, axis=1), picks.take(rest, axis=1), options.take(rest, axis=1)
+    if picks.any():  # each hand that is still picked from holds one type: all picks that are left go to it
+        add(state.picked, at, piles.ONE_CARD.take(_lowest(options)) * picks)
+        put(state.picks_left, at, 0)
+    return games
 
 
 def take_picks(state: GameState, games: Ints, chosen: npt.NDArray[np.uint8], hands: Words) -> None:
     """Carry out one pick of every seat that has one: the chosen card, or the only one there is where it was not asked."""
     at = state.at(games)
-    picking = state.picks_left.take(at) > 0
-    options = piles.types(hands.take(at) - state.picked.take(at))
-    only = bits.nth_member(options | np.uint64(1 << piles.NO_TREASURE), np.zeros_like(options))
+    picks = state.picks_left.take(at)
+    picking = picks > 0
+    only = _lowest(piles.types(hands.take(at) - state.picked.take(at)))
     treasure = np.where(chosen == PASS, only, chosen - np.uint8(TREASURE_FIRST))
     add(state.picked, at, piles.ONE_CARD.take(treasure) * picking)
-    put(state.picks_left, at, state.picks_left.take(at) - picking)
+    put(state.picks_left, at, picks - picking)
+
+
+def _lowest(types: Words) -> npt.NDArray[np.uint8]:
+    """The first treasure of each set of types; ``NO_TREASURE`` of an empty one."""
+    return _LOWEST.take(types.view(np.int64))
 
 
 def keep_picked(state: GameState, games: Ints, hands: Words) -> None:

@@ -6,8 +6,9 @@ from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
-from megaland_env import piles, rng
+from megaland_env import bits, piles, rng
 from megaland_env.actions import BUY_FIRST
 from megaland_env.cards import (
     BUILDING_COSTS,
@@ -25,17 +26,14 @@ from megaland_env.events import Event
 from megaland_env.rng import Purpose
 from megaland_env.rules.flow import Moves, Stage
 from megaland_env.rules.night import ALL_LEVEL_CARDS
-from megaland_env.state import PASS_ONLY, GameState, Ints, Words
+from megaland_env.state import NO_CARD, NOBODY, GameState, Ints, Words, where
 
 _SPREAD_COSTS = {1, 2, 3, 4, 5}
 
 
 def new_games(state: GameState, games: Ints, seeds: Words) -> Moves:
     """Set games up, one for each seed."""
-    for name, array in state.arrays().items():
-        if name != "episode":  # counts on
-            array[..., games] = 0
-    state.legal[:, games] = PASS_ONLY
+    state.clear(games)
     state.seeds[games] = seeds
     state.keys[games] = rng.key(seeds)
     state.start_round(games, 1)
@@ -47,8 +45,8 @@ def new_games(state: GameState, games: Ints, seeds: Words) -> Moves:
     state.max_hearts[:, games] = START_HEARTS
     state.heart_supply[games] = HEART_SUPPLY - START_HEARTS * state.num_players  # C4
     state.jump_supply[games] = JUMP_SUPPLY
-    state.level_card[games] = -1
-    state.buyer[games] = -1
+    state.level_card[games] = NO_CARD
+    state.buyer[games] = NOBODY
     _set_out_market(state, games, seeds)
     _draw_first_player(state, games, seeds)
     return [(Stage.ENTER, games)]
@@ -57,16 +55,16 @@ def new_games(state: GameState, games: Ints, seeds: Words) -> Moves:
 def _set_out_market(state: GameState, games: Ints, seeds: Words) -> None:
     """S1: six star buildings, and seven normal ones, named by the configuration or drawn."""
     sets = markets(state.config)
-    offered = sets.take(rng.choose(rng.mix(seeds, Purpose.MARKET), len(sets)).astype(np.int64))
+    drawn = rng.choose(rng.mix(seeds, Purpose.MARKET), len(sets)).astype(np.int64)
+    offered = sets.take(drawn)
     state.on_offer[games] = offered
-    for building, copies in enumerate(copies_of(state.config)):
-        bit = np.uint64(1 << (BUY_FIRST + building))
-        on_offer = (offered & bit) != 0
-        state.building_supply[building, games] = on_offer * np.uint8(copies)
-        if copies == 0:
-            state.sold_out[games] |= bit
-        if state.log is not None and building >= len(STAR_BUILDINGS):
-            state.log.add(Event.MARKET, games.take(np.flatnonzero(on_offer)), item=building)
+    copies = copies_of(state.config)
+    state.building_supply[:, games] = _supplies(sets, copies).take(drawn, axis=1)
+    state.sold_out[games] = sum(1 << (BUY_FIRST + building) for building in Building if copies[building] == 0)
+    if state.log is not None:
+        for building in NORMAL_BUILDINGS:
+            on_offer = offered & np.uint64(1 << (BUY_FIRST + building))
+            state.log.add(Event.MARKET, games.take(where(on_offer)), item=int(building))
 
 
 def copies_of(config: MegalandConfig) -> tuple[int, ...]:
@@ -75,7 +73,7 @@ def copies_of(config: MegalandConfig) -> tuple[int, ...]:
 
 
 def markets(config: MegalandConfig) -> Words:
-    """All markets that a configuration allows, as sets of BUY bits with the stars among them, in lexicographic order."""
+    """All markets that a configuration allows, as sets of BUY bits with the stars, in lexicographic order."""
     named = config.market_buildings
     return _markets(config.market if isinstance(config.market, str) else "named", named)
 
@@ -86,6 +84,12 @@ def _markets(market: str, named: tuple[Building, ...] | None) -> Words:
     if market == "spread":
         sets = [chosen for chosen in sets if {int(BUILDING_COSTS[b]) for b in chosen} >= _SPREAD_COSTS]
     return np.array([sum(1 << (BUY_FIRST + b) for b in (*STAR_BUILDINGS, *chosen)) for chosen in sets], np.uint64)
+
+
+def _supplies(sets: Words, copies: tuple[int, ...]) -> npt.NDArray[np.uint8]:
+    """(23, number of sets): the copies of each building on the table in each market."""
+    on_offer = bits.members(sets >> np.uint64(BUY_FIRST), len(Building)).T
+    return on_offer * np.array(copies, np.uint8)[:, None]
 
 
 def _draw_first_player(state: GameState, games: Ints, seeds: Words) -> None:

@@ -76,6 +76,8 @@ def _reshuffle(state: GameState, games: Ints, draws: npt.NDArray[np.bool_], deck
     date; where the discard pile is empty too, they stay empty.
     """
     empty = where(draws & (left == _NO_CARD))
+    if not empty.size:
+        return
     reshuffled = games.take(empty)
     deck[empty] = state.discard.take(reshuffled)
     left[empty] = piles.size(deck.take(empty))
