@@ -11,14 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env import piles
+from megaland_env.rng import constant
 
 Words = npt.NDArray[np.uint64]
 
-_U64 = np.uint64
-_1, _2, _3, _4, _8, _255 = (_U64(n) for n in (1, 2, 3, 4, 8, 255))
-_PAIRS = _U64(0x5555555555555555)
-_FOURS = _U64(0x3333333333333333)
-_BYTES = _U64(0x0F0F0F0F0F0F0F0F)
+_1, _2, _3, _4, _8, _255 = (constant(n) for n in (1, 2, 3, 4, 8, 255))
+_PAIRS = constant(0x5555555555555555)
+_FOURS = constant(0x3333333333333333)
+_BYTES = constant(0x0F0F0F0F0F0F0F0F)
+_FEW = 64
+"""Up to so many sets it is quicker to list all members than to find one by arithmetic."""
 
 
 def _nth_bit_table(width: int) -> npt.NDArray[np.uint8]:
@@ -42,7 +44,11 @@ def members(words: Words, width: int) -> npt.NDArray[np.bool_]:
 
 
 def nth_member(words: Words, n: Words) -> npt.NDArray[np.uint8]:
-    """The n-th smallest number (from 0) of each set; every set must have more than n members."""
+    """The n-th smallest number (from 0) of each of (M,) sets; every set must have more than n members."""
+    if words.size <= _FEW:
+        numbers = members(words, 64).nonzero()[1].astype(np.uint8)
+        before = np.bitwise_count(words).cumsum() - np.bitwise_count(words)
+        return numbers.take(before + n)
     # How many members each byte has, by adding neighbours (as in every popcount), then the running totals.
     counts = words - ((words >> _1) & _PAIRS)
     counts = (counts & _FOURS) + ((counts >> _2) & _FOURS)

@@ -6,15 +6,16 @@ Nothing of it leads to the games or to their seeds: an agent reads ``legal`` and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from megaland_env import bits, piles, rng
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, NUM_ACTIONS, Kind
-from megaland_env.cards import NUM_BUILDINGS, NUM_LEVEL_CARDS, Building
+from megaland_env.cards import MAX_HEARTS, MAX_PLAYERS, NUM_BUILDINGS, NUM_LEVEL_CARDS, Building
 from megaland_env.odds import fall_chance
 from megaland_env.state import Bools, GameState, Ints, Words
 
@@ -24,6 +25,30 @@ if TYPE_CHECKING:
 NOT_BUYING = -1
 BUYING_HEART = NUM_BUILDINGS
 """``view.buying`` of who pays for a heart; smaller numbers are buildings."""
+
+_PLACES = np.arange(MAX_PLAYERS)[:, None]
+_LEVEL_CARD_BITS = np.uint32(1) << np.arange(NUM_LEVEL_CARDS, dtype=np.uint32)[:, None]
+_BUY_BITS = np.uint32(1) << np.arange(BUY_FIRST, HEART_FIRST, dtype=np.uint32)[:, None]
+
+_HEARTS = np.arange(MAX_HEARTS + 1)
+
+
+def _chances_table() -> npt.NDArray[np.complex64]:
+    """(1024 * 9 * 2,): for each set of unseen cards, number of hearts, and Soap Makers or not, two chances to fall, without a
+    jump as the real part and with one as the imaginary; 0 for no hearts."""
+    unseen = np.arange(1 << NUM_LEVEL_CARDS)[:, None, None, None]
+    flag = np.arange(2)
+    chances = fall_chance(unseen, _HEARTS[:, None, None], flag[:, None], flag)
+    chances[:, 0] = 0
+    return chances.view(np.complex64).reshape(-1)
+
+
+_CHANCES = _chances_table()
+_11 = rng.constant(11)
+_AT_SEAT = {
+    purpose: np.array([rng.offset(purpose, seat=seat) for seat in range(MAX_PLAYERS)])
+    for purpose in (rng.Purpose.AGENT, rng.Purpose.FORK)
+}
 
 
 class Decisions:
@@ -90,11 +115,13 @@ class Decisions:
         Keyed by the game, the seat, how often the seat has decided, and the agent's own ``seed``: the same agent in the same
         game draws the same, in any batch and with any number of workers. Nothing can be computed back from it.
         """
-        words = self._luck(rng.Purpose.AGENT, seed)
+        hidden = self._hidden_words(rng.Purpose.AGENT)
+        agent = rng.agent_key(seed)
         numbers = np.empty((k, len(self)))
         for column in range(k):
-            mixed = rng.scramble(words + rng.offset(0, count=column + 1))
-            np.multiply(mixed >> np.uint64(11), 2.0**-53, out=numbers[column])
+            words = rng.agent_words(hidden, agent, column + 1)
+            words >>= _11
+            np.multiply(words, 2.0**-53, out=numbers[column])
         return numbers.T
 
     def fork(self, times: int, seed: int = 0) -> MegalandGames:
@@ -108,25 +135,52 @@ class Decisions:
         """
         if times < 1:
             raise ValueError(f"times is {times}; it must be at least 1")
-        words = self._luck(rng.Purpose.FORK, seed)
+        hidden = np.repeat(self._hidden_words(rng.Purpose.FORK), times)
         forked = self._fresh().copy(np.repeat(self.game, times))
         counts = np.tile(np.arange(1, times + 1), len(self))
         state = forked._state
-        state.seeds[:] = rng.scramble(np.repeat(words, times) + rng.count_offset(counts))
+        state.seeds[:] = rng.agent_words(hidden, rng.agent_key(seed), counts)
         state.keys[:] = rng.key(state.seeds)
         state.luck[:] = state.keys + rng.round_offset(state.round)
         return forked
 
-    def _luck(self, purpose: rng.Purpose, seed: int) -> Words:
+    def _hidden_words(self, purpose: rng.Purpose) -> Words:
         state = self._state
-        keys = state.keys.take(self.game)
-        address = rng.seat_offset(self.seat) + rng.count_offset(state.asked.take(self._at)) + rng.offset(purpose)
-        return rng.one_way(rng.scramble(keys + address), keys) ^ rng.key(rng.as_words([seed]))
+        words = state.keys.take(self.game)
+        words += rng.count_offset(state.asked.take(self._at))
+        words += _AT_SEAT[purpose].take(self.seat)
+        return rng.scramble(words)
 
     def __repr__(self) -> str:
         kinds = np.bincount(self.kind, minlength=len(Kind))
         named = ", ".join(f"{kinds[kind]} {kind.label}" for kind in Kind if kinds[kind])
         return f"<Decisions: {len(self)} rows ({named})>"
+
+
+_Made = TypeVar("_Made")
+
+
+class _MadeWhenRead(Generic[_Made]):
+    """``cached_property`` without the lock that it takes in Python 3.11, where it would be half of the work of a few rows."""
+
+    def __init__(self, make: Callable[[Any], _Made]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, view: None, owner: type) -> _MadeWhenRead[_Made]: ...
+
+    @overload
+    def __get__(self, view: object, owner: type) -> _Made: ...
+
+    def __get__(self, view: object | None, owner: type) -> Any:
+        if view is None:
+            return self
+        made = vars(view)[self._name] = self._make(view)
+        return made
 
 
 class View:
@@ -155,6 +209,7 @@ class View:
     picked                (M, P, 6)       uint8    chosen so far, still in the hand it came from
     first_player          (M, P)          bool     who holds the first-player token
     buyer                 (M, P)          bool     whose turn of phase 2 it is
+    kind                  (M,)            uint8    the ``Kind`` that the game waits for, whoever is asked; NONE at the end
     round                 (M,)            int32    from 1
     deck                  (M, 6)          uint8    treasures left in the deck
     discard               (M, 6)          uint8
@@ -179,10 +234,13 @@ class View:
         self._state = state
         self._decisions = decisions
         self._game = decisions.game
-        seats = decisions.seat + np.arange(state.num_players)[:, None]
-        seats[seats >= state.num_players] -= state.num_players
-        self._seats = seats  # (P, M) who sits k places to the left of the deciding seat
-        self._at = seats * state.num_games + decisions.game  # (P, M)
+        self._num_games = np.int64(state.num_games)
+        # (P, M): where the player k places to the left of the deciding seat lies in a flattened (P, N) array. Past the last
+        # seat it goes on with the first: going back a whole table then makes a small number of it, and otherwise, as
+        # unsigned numbers are, an enormous one.
+        ahead = decisions._at + self._num_games * _PLACES[: state.num_players]
+        back = ahead - self._num_games * state.num_players
+        self._at = np.minimum(ahead.view(np.uint64), back.view(np.uint64), out=back.view(np.uint64)).view(np.int64)
 
     def _each_seat(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         self._decisions._fresh()
@@ -196,93 +254,112 @@ class View:
         self._decisions._fresh()
         return array.take(self._game, axis=-1).T
 
+    def _who_is(self, seat: npt.NDArray[np.int8]) -> Bools:
+        """(M, P): which places are those of one seat (N,) of each game; none is, where it is ``NOBODY``."""
+        return (self._at == self._each_game(seat) * self._num_games + self._game).T
+
     # The seats
 
-    coins = cached_property(lambda self: self._each_seat(self._state.coins))
-    hearts = cached_property(lambda self: self._each_seat(self._state.hearts))
-    max_hearts = cached_property(lambda self: self._each_seat(self._state.max_hearts))
-    jumps = cached_property(lambda self: self._each_seat(self._state.jumps))
-    jumping = cached_property(lambda self: self._each_seat(self._state.jumping))
-    in_level = cached_property(lambda self: self._each_seat(self._state.in_level))
-    falling = cached_property(lambda self: self._each_seat(self._state.falling))
-    active = cached_property(lambda self: self._each_seat(self._state.active))
-    carried = cached_property(lambda self: self._each_hand(self._state.carried))
-    home = cached_property(lambda self: self._each_hand(self._state.home))
-    picked = cached_property(lambda self: self._each_hand(self._state.picked))
-    fish_used = cached_property(lambda self: self._each_seat(self._state.fish_used))
-    carrots_used = cached_property(lambda self: self._each_seat(self._state.carrots_used))
-    picks_left = cached_property(lambda self: self._each_seat(self._state.picks_left))
+    coins = _MadeWhenRead(lambda self: self._each_seat(self._state.coins))
+    hearts = _MadeWhenRead(lambda self: self._each_seat(self._state.hearts))
+    max_hearts = _MadeWhenRead(lambda self: self._each_seat(self._state.max_hearts))
+    jumps = _MadeWhenRead(lambda self: self._each_seat(self._state.jumps))
+    jumping = _MadeWhenRead(lambda self: self._each_seat(self._state.jumping))
+    in_level = _MadeWhenRead(lambda self: self._each_seat(self._state.in_level))
+    falling = _MadeWhenRead(lambda self: self._each_seat(self._state.falling))
+    active = _MadeWhenRead(lambda self: self._each_seat(self._state.active))
+    carried = _MadeWhenRead(lambda self: self._each_hand(self._state.carried))
+    home = _MadeWhenRead(lambda self: self._each_hand(self._state.home))
+    picked = _MadeWhenRead(lambda self: self._each_hand(self._state.picked))
+    fish_used = _MadeWhenRead(lambda self: self._each_seat(self._state.fish_used))
+    carrots_used = _MadeWhenRead(lambda self: self._each_seat(self._state.carrots_used))
+    picks_left = _MadeWhenRead(lambda self: self._each_seat(self._state.picks_left))
 
-    @cached_property
+    @_MadeWhenRead
     def buildings(self) -> npt.NDArray[np.uint8]:
         """(M, P, 23)."""
         self._decisions._fresh()
         each = self._state.buildings.reshape(NUM_BUILDINGS, -1).take(self._at.reshape(-1), axis=1)
         return each.reshape(NUM_BUILDINGS, *self._at.shape).T
 
-    @cached_property
+    @_MadeWhenRead
     def first_player(self) -> Bools:
         """(M, P)."""
-        return (self._seats == self._each_game(self._state.first_player)).T
+        return self._who_is(self._state.first_player)
 
-    @cached_property
+    @_MadeWhenRead
     def buyer(self) -> Bools:
         """(M, P); false for all outside phase 2."""
-        return (self._seats == self._each_game(self._state.buyer)).T
+        return self._who_is(self._state.buyer)
 
     # The table
 
-    round = cached_property(lambda self: self._each_game(self._state.round))
-    level_card = cached_property(lambda self: self._each_game(self._state.level_card))
-    heart_supply = cached_property(lambda self: self._each_game(self._state.heart_supply))
-    jump_supply = cached_property(lambda self: self._each_game(self._state.jump_supply))
-    supply = cached_property(lambda self: self._each_game(self._state.building_supply))
-    cost = cached_property(lambda self: self._each_game(self._state.cost))
-    deck = cached_property(lambda self: piles.open_(self._each_game(self._state.deck)).T)
-    discard = cached_property(lambda self: piles.open_(self._each_game(self._state.discard)).T)
-    paid = cached_property(lambda self: piles.open_(self._each_game(self._state.paid)).T)
+    kind = _MadeWhenRead(lambda self: self._each_game(self._state.kind))
+    round = _MadeWhenRead(lambda self: self._each_game(self._state.round))
+    level_card = _MadeWhenRead(lambda self: self._each_game(self._state.level_card))
+    heart_supply = _MadeWhenRead(lambda self: self._each_game(self._state.heart_supply))
+    jump_supply = _MadeWhenRead(lambda self: self._each_game(self._state.jump_supply))
+    supply = _MadeWhenRead(lambda self: self._each_game(self._state.building_supply))
+    cost = _MadeWhenRead(lambda self: self._each_game(self._state.cost))
+    deck = _MadeWhenRead(lambda self: piles.open_(self._each_game(self._state.deck)).T)
+    discard = _MadeWhenRead(lambda self: piles.open_(self._each_game(self._state.discard)).T)
+    paid = _MadeWhenRead(lambda self: piles.open_(self._each_game(self._state.paid)).T)
 
-    @cached_property
+    @_MadeWhenRead
     def unseen(self) -> Bools:
         """(M, 10)."""
-        return bits.members(self._each_game(self._state.unseen).astype(np.uint64), NUM_LEVEL_CARDS)
+        return _members(self._each_game(self._state.unseen), _LEVEL_CARD_BITS)
 
-    @cached_property
+    @_MadeWhenRead
     def on_offer(self) -> Bools:
         """(M, 23)."""
-        return self._building_set(self._state.on_offer)
+        return _members(self._each_game(self._state.on_offer), _BUY_BITS)
 
-    @cached_property
+    @_MadeWhenRead
     def bought(self) -> Bools:
         """(M, 23)."""
-        return self._building_set(self._state.bought)
+        return _members(self._each_game(self._state.bought), _BUY_BITS)
 
-    def _building_set(self, words: Words) -> Bools:
-        return bits.members(self._each_game(words) >> np.uint64(BUY_FIRST), NUM_BUILDINGS)
+    # PASS, which stands for no payment, is below every BUY action, and these are below every HEART action.
 
-    @cached_property
+    @_MadeWhenRead
     def buying(self) -> npt.NDArray[np.int8]:
         """(M,)."""
-        paying = self._each_game(self._state.paying).astype(np.int8)
-        buying: npt.NDArray[np.int8] = np.where(paying == 0, NOT_BUYING, np.minimum(paying - BUY_FIRST, BUYING_HEART))
-        return buying.astype(np.int8)
+        buying = self._paying - np.int8(BUY_FIRST)
+        np.maximum(buying, NOT_BUYING, out=buying)
+        return np.minimum(buying, BUYING_HEART, out=buying)
 
-    @cached_property
+    @_MadeWhenRead
     def heart_treasure(self) -> npt.NDArray[np.int8]:
         """(M,)."""
-        paying = self._each_game(self._state.paying).astype(np.int8)
-        return np.where(paying < HEART_FIRST, -1, paying - HEART_FIRST).astype(np.int8)
+        treasure = self._paying - np.int8(HEART_FIRST)
+        return np.maximum(treasure, -1, out=treasure)
+
+    @_MadeWhenRead
+    def _paying(self) -> npt.NDArray[np.int8]:
+        paying: npt.NDArray[np.int8] = self._each_game(self._state.paying).astype(np.int8)
+        return paying
 
     # Chances
 
-    fall_chance = cached_property(lambda self: self._fall_chance(jumping=False))
-    jump_fall_chance = cached_property(lambda self: self._fall_chance(jumping=True))
+    @_MadeWhenRead
+    def fall_chance(self) -> npt.NDArray[np.float32]:
+        """(M, P)."""
+        return self._chances.real.T
 
-    def _fall_chance(self, jumping: bool) -> npt.NDArray[np.float32]:
-        soap = self._state.buildings[Building.SOAP_MAKERS].take(self._at)
-        unseen = self._each_game(self._state.unseen)
-        chance = fall_chance(unseen, self.hearts.T, soap, jumping)
-        chance *= self.in_level.T
-        return chance.T
+    @_MadeWhenRead
+    def jump_fall_chance(self) -> npt.NDArray[np.float32]:
+        """(M, P)."""
+        return self._chances.imag.T
+
+    @_MadeWhenRead
+    def _chances(self) -> npt.NDArray[np.complex64]:
+        """(P, M): both chances as one item."""
+        hearts = self.hearts.T * self.in_level.T.view(np.uint8)  # nobody in the level has none: it stands for who is not
+        soap = self._state.buildings[_SOAP_MAKERS].take(self._at)
+        return _CHANCES.take(self._each_game(self._state.unseen) * _CHANCES_A_SET + _PLACE_IN_SET.take(...))
 
 
+def _members(sets: npt.NDArray[Any], bits_of: npt.NDArray[np.uint32]) -> Bools:
+    """(M, k): which of k numbers are in each of (M,) sets, with the rows last in memory."""
+    return ((sets.astype(np.uint32) & bits_of) != 0).T

@@ -18,17 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env.cards import NUM_TREASURES, TREASURE_COPIES
+from megaland_env.rng import constant
 
 Pile = npt.NDArray[np.uint64]
 """An array of piles, of any shape."""
 
-_U64 = np.uint64
-ONES = _U64(0x0101010101010101)
-_TOPS = _U64(0x8080808080808080)
-_BELOW_TOPS = _U64(0x7F7F7F7F7F7F7F7F)
-_7, _8, _56 = _U64(7), _U64(8), _U64(56)
+ONES = constant(0x0101010101010101)
+_TOPS = constant(0x8080808080808080)
+_BELOW_TOPS = constant(0x7F7F7F7F7F7F7F7F)
+_BYTE, _7, _56 = constant(0xFF), constant(7), constant(56)
 # Brings the lowest bit of byte i to bit 56 + i, for six bytes.
-_GATHER = _U64(sum(1 << (56 - 7 * i) for i in range(NUM_TREASURES)))
+_GATHER = constant(sum(1 << (56 - 7 * i) for i in range(NUM_TREASURES)))
+_SHIFTS = [constant(8 * i) for i in range(NUM_TREASURES)]
 
 NO_TREASURE = NUM_TREASURES
 
@@ -48,7 +49,9 @@ def size(piles: Pile) -> Pile:
 
 def count(piles: Pile, treasure: int) -> Pile:
     """How many cards of one type lie in each pile."""
-    return (piles >> _U64(8 * treasure)) & _U64(0xFF)
+    counts = piles >> _SHIFTS[treasure]
+    counts &= _BYTE
+    return counts
 
 
 def types(piles: Pile) -> Pile:
@@ -75,12 +78,19 @@ def card_at(piles: Pile, positions: Pile) -> npt.NDArray[np.uint8]:
 
 def open_(piles: Pile) -> npt.NDArray[np.uint8]:
     """The counts of each type: ``(...)`` words become ``(6, ...)`` small integers (a new array)."""
-    rows = np.ascontiguousarray(piles, dtype="<u8").view(np.uint8).reshape(*piles.shape, 8)
-    return np.ascontiguousarray(np.moveaxis(rows[..., :NUM_TREASURES], -1, 0))
+    counts = np.empty((NUM_TREASURES, *piles.shape), np.uint8)
+    counts[...] = _bytes(piles)[:NUM_TREASURES]
+    return counts
 
 
 def close(counts: npt.NDArray[Any]) -> Pile:
     """The reverse of ``open_``: ``(6, ...)`` counts become ``(...)`` words."""
-    rows = np.zeros((*counts.shape[1:], 8), dtype=np.uint8)
-    rows[..., :NUM_TREASURES] = np.moveaxis(counts, 0, -1)
-    return rows.view("<u8").astype(np.uint64, copy=False).reshape(counts.shape[1:])
+    piles = np.zeros(counts.shape[1:], "<u8")
+    _bytes(piles)[:NUM_TREASURES] = counts
+    return piles.astype(np.uint64, copy=False)
+
+
+def _bytes(piles: Pile) -> npt.NDArray[np.uint8]:
+    """(8, ...): the bytes of contiguous words, as a view wherever the machine is little-endian."""
+    words = np.ascontiguousarray(piles, "<u8")
+    return words.view(np.uint8).reshape(*piles.shape, 8).transpose(piles.ndim, *range(piles.ndim))

@@ -23,7 +23,9 @@ concerned, ``round`` is 0 where no round is (the first round of a game is 1).
 **A weighted draw**: from a pile with counts ``c[0..5]`` (order of C2), ``t = choose(word, sum(c))``; the treasure drawn is
 the first whose running total ``c[0] + ... + c[i]`` exceeds ``t``.
 
-**The addresses in use** (purpose, round, seat, count):
+**The purposes** are numbered as in ``Purpose``: MARKET is 1, FIRST_PLAYER 2, and so on in the order of this table.
+
+**The addresses in use** (purpose, round, seat, count; k counts from 0):
 
 ======================  =====  ======  =====  ===============================================================================
 what                    round  seat    count  the choice
@@ -49,14 +51,19 @@ A draw that finds both piles empty uses up its address all the same. A seat draw
 **Episodes.** The e-th game that a self-resetting slot plays after ``reset(seed=s)`` has the seed
 ``mix(s, EPISODE, 0, 0, e)`` for e >= 1; the game right after the reset (e = 0) has the seed s itself.
 
-**Luck of agents** is keyed one way, so that no agent can work back to the game's seed::
+**Luck of agents** is keyed one way, so that no agent can work back to the game's seed: a word that the agent never sees
+stands both inside the mixer and outside, as in a Davies-Meyer hash. For the ``count``-th decision of a seat::
 
-    one_way(seed, purpose, round, seat, count) = mix(...) ^ scramble(mix(...) ^ key(seed))
+    hidden = mix(seed, AGENT, 0, seat, count)
+    word j = scramble((hidden ^ key(agent's own seed)) + GOLDEN * j) ^ hidden          j = 1, 2, ...
+
+The seeds of forked games are words of the same form with FORK in the place of AGENT.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -64,11 +71,19 @@ import numpy.typing as npt
 
 Words = npt.NDArray[np.uint64]
 
-_U64 = np.uint64
-GOLDEN = _U64(0x9E3779B97F4A7C15)
-_MULTIPLIER_1 = _U64(0xBF58476D1CE4E5B9)
-_MULTIPLIER_2 = _U64(0x94D049BB133111EB)
-_24, _27, _30, _31, _32 = (_U64(n) for n in (24, 27, 30, 31, 32))
+_MODULUS = 2**64
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def constant(number: int) -> Words:
+    """A 64-bit constant as an array without dimensions, which NumPy takes in half the time of a scalar."""
+    return np.array(number % _MODULUS, np.uint64)
+
+
+GOLDEN = constant(_GOLDEN)
+_MULTIPLIER_1 = constant(0xBF58476D1CE4E5B9)
+_MULTIPLIER_2 = constant(0x94D049BB133111EB)
+_24, _27, _30, _31, _32 = (constant(n) for n in (24, 27, 30, 31, 32))
 
 
 class Purpose(IntEnum):
@@ -117,10 +132,10 @@ def key(seeds: Words) -> Words:
     return scramble(seeds + GOLDEN)
 
 
-def offset(purpose: int, round_: int = 0, seat: int = 0, count: int = 0) -> np.uint64:
-    """``GOLDEN * address``: what an address adds to the key. Addresses are sums, so offsets add up."""
-    address = (purpose << 56) + (round_ << 32) + (seat << 24) + count
-    return _U64((int(GOLDEN) * address) & (2**64 - 1))
+@lru_cache(maxsize=None)
+def offset(purpose: int, round_: int = 0, seat: int = 0, count: int = 0) -> Words:
+    """``GOLDEN * address``: what an address adds to the key. Addresses are sums, so offsets add up. Without dimensions."""
+    return constant(_GOLDEN * ((purpose << 56) + (round_ << 32) + (seat << 24) + count))
 
 
 def count_offset(counts: npt.NDArray[Any]) -> Words:
@@ -131,11 +146,6 @@ def count_offset(counts: npt.NDArray[Any]) -> Words:
 def round_offset(rounds: npt.NDArray[Any]) -> Words:
     """The offset of the ``round`` part of an address, elementwise."""
     return (rounds.astype(np.uint64) << _32) * GOLDEN
-
-
-def seat_offset(seats: npt.NDArray[Any]) -> Words:
-    """The offset of the ``seat`` part of an address, elementwise."""
-    return (seats.astype(np.uint64) << _24) * GOLDEN
 
 
 def mix(seeds: npt.ArrayLike, purpose: int, round_: int = 0, seat: int = 0, count: npt.ArrayLike = 0) -> Words:
@@ -151,14 +161,24 @@ def episode_seeds(seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> Words:
     return np.where(episodes == 0, seeds, mix(seeds, Purpose.EPISODE, count=episodes))
 
 
-def one_way(words: Words, keys: Words) -> Words:
-    """Words from which neither the key nor the seed can be computed back (as in a Davies-Meyer hash)."""
-    return words ^ scramble(words ^ keys)
+@lru_cache(maxsize=1024)
+def agent_key(seed: int) -> Words:
+    """The key of an agent's own seed. Without dimensions."""
+    return key(as_words([seed])).reshape(())
+
+
+def agent_words(hidden: Words, agent: Words, number: npt.NDArray[Any] | int) -> Words:
+    """Word ``number`` (from 1) of an agent's luck (docstring of the module); ``agent`` is its key."""
+    words = hidden ^ agent
+    words += offset(0, count=number) if isinstance(number, int) else count_offset(number)
+    words = scramble(words)
+    words ^= hidden
+    return words
 
 
 def choose(words: Words, among: npt.NDArray[Any] | int) -> Words:
     """A choice among ``among`` (0 to ``among - 1``), by multiplication rather than by remainder."""
     chosen = words >> _32
-    chosen *= among if isinstance(among, int) else among.astype(np.uint64, copy=False)
+    chosen *= constant(among) if isinstance(among, int) else among.astype(np.uint64, copy=False)
     chosen >>= _32
     return chosen

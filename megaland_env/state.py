@@ -29,7 +29,9 @@ NOBODY = -1  # for first_player and buyer
 NO_CARD = -1  # for level_card
 NOT_PAYING = 0  # for paying; PASS is action 0, and nobody ever pays for that
 
-PASS_ONLY = np.uint64(1 << PASS)
+_BUY_BITS = np.array([1 << (BUY_FIRST + building) for building in range(NUM_BUILDINGS)], np.uint64)
+
+PASS_ONLY = rng.constant(1 << PASS)
 """The legal actions of a seat that is not asked."""
 
 
@@ -105,8 +107,8 @@ class GameState:
             for dtype in dict.fromkeys(dtype for _, dtype, _, _ in fields)
         }
         self._name_rows()
-        self.legal[:] = PASS_ONLY
         self.episode[:] = -1
+        self.clear(np.arange(num_games))
 
     def _name_rows(self) -> None:
         """Make the attributes: views of the rows of the blocks."""
@@ -117,12 +119,14 @@ class GameState:
             setattr(self, name, self._blocks[dtype][start : start + rows].reshape(*shape, self.num_games))
 
     def clear(self, games: Ints) -> None:
-        """Set everything of some games to zero, but for ``episode``, which counts on."""
+        """Empty everything of some games, but for ``episode``, which counts on."""
         episode = self.episode.take(games)
         for block in self._blocks.values():
             block[:, games] = 0
         self.episode[games] = episode
         self.legal[:, games] = PASS_ONLY
+        self.buyer[games] = NOBODY
+        self.level_card[games] = NO_CARD
 
     def copy(self, games: Ints) -> GameState:
         """Any games of this batch, any number of times each, as a batch of their own without a log."""
@@ -181,6 +185,11 @@ def where(mask: npt.NDArray[Any]) -> Ints:
     return mask.nonzero()[0]
 
 
+def some(mask: npt.NDArray[Any]) -> bool:
+    """Whether anything in ``mask`` is true or not zero: ``mask.any()`` in a quarter of the time."""
+    return np.count_nonzero(mask) > 0
+
+
 def put(array: npt.NDArray[Any], at: Ints, values: npt.NDArray[Any] | int | np.generic) -> None:
     """``array`` at the flat positions ``at`` becomes ``values``: the reverse of ``array.take(at)``."""
     array.reshape(-1)[at] = values
@@ -193,4 +202,4 @@ def add(array: npt.NDArray[Any], at: Ints, values: npt.NDArray[Any] | int | np.g
 
 def buy_bit(building: npt.NDArray[Any]) -> Words:
     """The bit of the action that buys each building."""
-    return np.uint64(1) << (building.astype(np.uint64) + np.uint64(BUY_FIRST))
+    return _BUY_BITS.take(building)

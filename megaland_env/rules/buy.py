@@ -29,8 +29,9 @@ from megaland_env.cards import (
     Treasure,
 )
 from megaland_env.events import Event
-from megaland_env.rules.flow import Moves, Stage, gain, split
-from megaland_env.state import NO_CARD, NOBODY, NOT_PAYING, PASS_ONLY, GameState, Ints, Words, add, buy_bit, put, where
+from megaland_env.rng import constant
+from megaland_env.rules.flow import Moves, Stage, gain, part, split
+from megaland_env.state import NO_CARD, NOBODY, NOT_PAYING, PASS_ONLY, GameState, Ints, Words, add, buy_bit, put, some, where
 
 Counts = npt.NDArray[np.uint8]
 
@@ -46,6 +47,7 @@ _PAYS_SMITHY = np.isin(BUILDING_COSTS, SMITHY_COSTS)
 _IS_STAR = np.array([building in STAR_BUILDINGS for building in Building])
 # (6, 1): breaks ties between types held equally often: more copies first, and by the order of C2 among equals.
 _COPIES_RANK = np.argsort(np.argsort(TREASURE_COPIES, kind="stable"), kind="stable").astype(np.uint16)[:, None]
+_TO_HEARTS, _TO_TREASURES = constant(HEART_FIRST), constant(TREASURE_FIRST)
 _TYPES = np.arange(NUM_TREASURES, dtype=np.uint8)[:, None]
 
 
@@ -79,10 +81,10 @@ def turn(state: GameState, games: Ints) -> Moves:
         _ask_buyer(state, games, at, Kind.BUY, legal)
         return []
     can_buy = legal != PASS_ONLY
-    here = where(can_buy)
-    if here.size:
-        _ask_buyer(state, games.take(here), at.take(here), Kind.BUY, legal.take(here))
-    return [(Stage.END_TURN, games.take(where(~can_buy)))]
+    buyers, at, legal = part(can_buy, games, at, legal)
+    if buyers.size:
+        _ask_buyer(state, buyers, at, Kind.BUY, legal)
+    return [(Stage.END_TURN, part(~can_buy, games)[0])]
 
 
 def _ask_buyer(state: GameState, games: Ints, at: Ints, kind: Kind, legal: Words) -> None:
@@ -117,7 +119,7 @@ def _usable_for_building(home: Counts, rights: WildRights, paid: Counts | None =
 
 
 def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Counts, rights: WildRights) -> Words:
-    """B4, B5: the bits of the HEART actions that can be paid: one type, at least one of it real, and wild fish and carrots."""
+    """B4, B5: the bits of the HEART actions that can be paid: one type, at least one of it real, and wild ones."""
     cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
     fish = np.minimum(home[Treasure.FISH], rights.fish)
     carrots = np.minimum(home[Treasure.CARROT], rights.carrots)
@@ -125,20 +127,20 @@ def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Counts, righ
     reach[Treasure.FISH] -= fish
     reach[Treasure.CARROT] -= carrots
     can_pay = (home > 0) & (reach >= cost) & (state.heart_supply.take(games) > 0)
-    return bits.from_members(can_pay) << np.uint64(HEART_FIRST)
+    return bits.from_members(can_pay) << _TO_HEARTS
 
 
 def buy(state: GameState, games: Ints, chosen: Counts) -> Moves:
     """B1: begin to pay for a building or a heart, or pass."""
     action = chosen.max(axis=0)  # the seats that are not asked pass
-    buying = where(action != PASS)
-    shop, act = games.take(buying), action.take(buying)
+    passing = action == PASS
+    shop, act = part(~passing, games, action)
     state.paying[shop] = act
     at = state.at_seat(state.buyer.take(shop), shop)
     heart_cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
     is_heart = act >= HEART_FIRST
     state.cost[shop] = np.where(is_heart, heart_cost, BUILDING_COSTS.take(act - np.uint8(BUY_FIRST), mode="clip"))
-    return [(Stage.END_TURN, games.take(where(action == PASS))), (Stage.PAYMENT, shop)]
+    return [(Stage.END_TURN, part(passing, games)[0]), (Stage.PAYMENT, shop)]
 
 
 def payment(state: GameState, games: Ints) -> Moves:
@@ -155,16 +157,11 @@ def payment(state: GameState, games: Ints) -> Moves:
     else:  # exactly one way: all that is usable is needed, or only one type is
         all_needed = np.add.reduce(usable, axis=0, dtype=np.uint8) == need
         forced = all_needed | (np.add.reduce(legal, axis=0, dtype=np.uint8) == 1)
-    asked = where(~forced)
-    if asked.size:
-        types = bits.from_members(legal.take(asked, axis=1)) << np.uint64(TREASURE_FIRST)
-        # PASS is not an answer here: buying has begun.
-        _ask_buyer(state, games.take(asked), at.take(asked), Kind.PAY, types)
-    here = where(forced)
-    if not here.size:
-        return []
-    rest = np.minimum(usable.take(here, axis=1), need.take(here))
-    return _pay(state, games.take(here), at.take(here), rest)
+    asked, their_seats, types = part(~forced, games, at, legal)
+    if asked.size:  # PASS is no answer here: buying has begun
+        _ask_buyer(state, asked, their_seats, Kind.PAY, bits.from_members(types) << _TO_TREASURES)
+    games, at, usable, need = part(forced, games, at, usable, need)
+    return _pay(state, games, at, np.minimum(usable, need)) if games.size else []
 
 
 def _usable(state: GameState, games: Ints, at: Ints, home: Counts, need: Counts) -> Counts:
@@ -173,12 +170,12 @@ def _usable(state: GameState, games: Ints, at: Ints, home: Counts, need: Counts)
     paid = piles.open_(state.paid.take(games))
     rights = wild_rights(state, at)
     is_heart = paying >= HEART_FIRST
-    if not is_heart.any():
+    if not some(is_heart):
         return _usable_for_building(home, rights, paid)
     for_heart = _usable_for_heart(home, rights, paid, need, paying - np.uint8(HEART_FIRST))
     if is_heart.all():
         return for_heart
-    # A heart's payment may hold more cards of a type than a building's could, so the limits of a building do not apply to it.
+    # A heart's payment may hold more cards of a type than the limits for a building, which are then not computed for it.
     return np.where(is_heart, for_heart, _usable_for_building(home, rights, paid * ~is_heart))
 
 
@@ -258,25 +255,23 @@ def purchase(state: GameState, games: Ints) -> Moves:
     state.paid[games] = 0
     state.paying[games] = NOT_PAYING
     state.cost[games] = 0
-    hearts = where(is_heart)
-    if hearts.size:
-        treasure = paying.take(hearts) - np.uint8(HEART_FIRST)
-        _hand_over_heart(state, games.take(hearts), at.take(hearts), treasure, piles.size(paid.take(hearts)))
-    buildings = where(~is_heart)
-    if buildings.size:
-        building = paying.take(buildings) - np.uint8(BUY_FIRST)
-        _hand_over_building(state, games.take(buildings), at.take(buildings), building)
+    for_hearts = part(is_heart, games, at, paying - np.uint8(HEART_FIRST), paid)
+    if for_hearts[0].size:
+        _hand_over_heart(state, *for_hearts)
+    for_buildings = part(~is_heart, games, at, paying - np.uint8(BUY_FIRST))
+    if for_buildings[0].size:
+        _hand_over_building(state, *for_buildings)
     return [(Stage.TURN, games)]
 
 
-def _hand_over_heart(state: GameState, games: Ints, at: Ints, treasure: Counts, cost: Words) -> None:
+def _hand_over_heart(state: GameState, games: Ints, at: Ints, treasure: Counts, paid: Words) -> None:
     """B4: the maximum rises at once; B6: each Hotel pays."""
     add(state.max_hearts, at, np.uint8(1))
     state.heart_supply[games] = state.heart_supply.take(games) - np.uint8(1)
     if state.log is not None:
-        state.log.add(Event.HEART, games, state.buyer.take(games), treasure, cost)
+        state.log.add(Event.HEART, games, state.buyer.take(games), treasure, piles.size(paid))
     hotels = state.buildings[Building.HOTEL].take(at)
-    if hotels.any():
+    if some(hotels):
         _gain_buyer(state, games, at, hotels * np.uint8(HOTEL_COINS), Building.HOTEL)
 
 
@@ -293,10 +288,10 @@ def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Count
     )
     for owned, coins, applies in lasting:
         amounts = state.buildings[owned].take(at) * applies
-        if amounts.any():
+        if some(amounts):
             _gain_buyer(state, games, at, amounts * np.uint8(coins), owned)
     jumps = BUILDING_JUMPS.take(building)
-    if jumps.any():
+    if some(jumps):
         supply = state.jump_supply.take(games)
         jumps = np.minimum(jumps, supply)
         add(state.jumps, at, jumps)
@@ -344,7 +339,7 @@ def arcades(state: GameState, games: Ints) -> Moves:
     state.buyer[games] = NOBODY
     at = state.at(games)
     owned = state.buildings[Building.ARCADE].take(at)
-    if owned.any():
+    if some(owned):
         coins = state.coins.take(at)
         fewest = coins == coins.min(axis=0)
         alone = np.add.reduce(fewest, axis=0, dtype=np.uint8) == 1

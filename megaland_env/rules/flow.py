@@ -16,7 +16,7 @@ import numpy.typing as npt
 from megaland_env.actions import Kind
 from megaland_env.cards import Building
 from megaland_env.events import Event
-from megaland_env.state import PASS_ONLY, GameState, Ints, Words, add, put, where
+from megaland_env.state import PASS_ONLY, GameState, Ints, Words, add, put, some, where
 
 
 class Stage(IntEnum):
@@ -56,20 +56,40 @@ Answer = Callable[[GameState, Ints, npt.NDArray[np.uint8]], Moves]
 """What follows from a decision: the third argument is (P, n), the action of each seat, PASS where it was not asked."""
 
 
-def split(games: Ints, chosen: npt.NDArray[Any]) -> tuple[Ints, Ints]:
+def part(mask: npt.NDArray[np.bool_], games: Ints, *arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    """The games for which ``mask`` (n,) is true, and the same columns of arrays (..., n)."""
+    number = np.count_nonzero(mask)
+    if number == mask.size:
+        return (games, *arrays)
+    here = where(mask)
+    return (games.take(here), *(array.take(here, axis=-1) for array in arrays))
+
+
+def split(games: Ints, chosen: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """The games for which ``chosen`` (n,) is true, and the others."""
-    return games.take(where(chosen)), games.take(where(~chosen))
+    return part(chosen, games)[0], part(~chosen, games)[0]
 
 
 def ask(
-    state: GameState, games: Ints, at: Ints, kind: Kind, asked: npt.NDArray[np.bool_], legal: Words | np.uint64
-) -> None:
-    """Let games wait for the decision of the seats that ``asked`` (P, n) marks; ``legal`` are their actions."""
+    state: GameState, games: Ints, at: Ints, kind: Kind, asked: npt.NDArray[np.bool_], legal: Words
+) -> Ints:
+    """Let games wait for the decision of the seats that ``asked`` (P, n) marks; the games without any are returned.
+
+    ``legal`` are the actions of the seats that are asked: (P, n), or without dimensions.
+    """
+    waits = asked.any(axis=0)
+    if not some(waits):
+        return games
+    others = part(~waits, games)[0]
+    if others.size:
+        games, at, asked = part(waits, games, at, asked)
+        legal = legal.take(where(waits), axis=1) if legal.ndim else legal
     state.kind[games] = kind
     put(state.active, at, asked)
     legal = asked * (legal ^ PASS_ONLY)
     legal ^= PASS_ONLY
     put(state.legal, at, legal)
+    return others
 
 
 def gain(

@@ -21,18 +21,18 @@ from megaland_env.cards import (
     Treasure,
 )
 from megaland_env.events import Event
-from megaland_env.rng import Purpose
-from megaland_env.rules.flow import Moves, Stage, ask, gain, split
+from megaland_env.rng import Purpose, constant
+from megaland_env.rules.flow import Moves, Stage, ask, gain, part, split
 from megaland_env.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
 from megaland_env.rules.treasure import draw
-from megaland_env.state import GameState, Ints, add, put, where
+from megaland_env.state import PASS_ONLY, GameState, Ints, add, put, some, where
 
 Bools = npt.NDArray[np.bool_]
 Chosen = npt.NDArray[np.uint8]
 
-_JUMP_OR_NOT = np.uint64(1 << PASS | 1 << JUMP)
-_TRADE_OR_NOT = np.uint64(1 << PASS | 1 << TRADE)
-_STAY_OR_LEAVE = np.uint64(1 << STAY | 1 << LEAVE)
+_JUMP_OR_NOT = constant(1 << PASS | 1 << JUMP)
+_TRADE_OR_NOT = constant(1 << PASS | 1 << TRADE)
+_STAY_OR_LEAVE = constant(1 << STAY | 1 << LEAVE)
 # (10,): the address of the draw that follows when so many level cards have been seen this round.
 _ENTER_OR_STAY = np.array(
     [rng.offset(Purpose.ENTER), *(rng.offset(Purpose.STAY, count=seen - 1) for seen in range(1, NUM_LEVEL_CARDS))]
@@ -41,7 +41,8 @@ _ENTER_OR_STAY = np.array(
 _EXTRA_DRAW = np.zeros(NUM_LEVEL_CARDS, np.uint64)
 _EXTRA_DRAW[LevelCard.TREASURE_BOX] = rng.offset(Purpose.BOX)
 _EXTRA_DRAW[LevelCard.SLUDGE_CREATURE] = rng.offset(Purpose.SOAP)
-_FED_CARROTS = np.uint64(RABBIT_CARROTS) * piles.ONE_CARD[Treasure.CARROT]
+_TO_ACTIONS = constant(TREASURE_FIRST)
+_FED_CARROTS = constant(RABBIT_CARROTS * int(piles.ONE_CARD[Treasure.CARROT]))
 
 
 def enter(state: GameState, games: Ints) -> Moves:
@@ -59,10 +60,9 @@ def draw_inside(state: GameState, games: Ints) -> Moves:
     """
     inside = state.in_level.take(state.at(games))
     anyone = inside.any(axis=0)
-    ended = games.take(where(~anyone))
+    ended = part(~anyone, games)[0]
     if ended.size:
-        here = where(anyone)
-        games, inside = games.take(here), inside.take(here, axis=1)
+        games, inside = part(anyone, games, inside)
     if games.size:
         draw(state, games, inside, _ENTER_OR_STAY.take(state.num_seen.take(games)), state.carried)
     return [(Stage.BEFORE_CARD, games), (Stage.BEGIN_BUYING, ended)]
@@ -72,12 +72,7 @@ def before_card(state: GameState, games: Ints) -> Moves:
     """L2: who is in the level and owns a jump token may jump over the coming card."""
     at = state.at(games)
     can_jump = state.in_level.take(at) & (state.jumps.take(at) > 0)
-    waits = can_jump.any(axis=0)
-    here = where(waits)
-    if not here.size:
-        return [(Stage.REVEAL, games)]
-    ask(state, games.take(here), at.take(here, axis=1), Kind.JUMP, can_jump.take(here, axis=1), _JUMP_OR_NOT)
-    return [(Stage.REVEAL, games.take(where(~waits)))]
+    return [(Stage.REVEAL, ask(state, games, at, Kind.JUMP, can_jump, _JUMP_OR_NOT))]
 
 
 def jump(state: GameState, games: Ints, chosen: Chosen) -> Moves:
@@ -116,10 +111,10 @@ def reveal(state: GameState, games: Ints) -> Moves:
     if extra.size:
         draws = _extra_draws(state, at.take(extra, axis=1), card.take(extra), inside.take(extra, axis=1))
         hurt[:, extra] *= ~draws  # L5: Soap Makers; the Treasure Box does not hurt anyway
-        if draws.any():
+        if some(draws):
             draw(state, games.take(extra), draws, _EXTRA_DRAW.take(card.take(extra)), state.carried)
     jumping = state.jumping.take(at)
-    if jumping.any():  # L5
+    if some(jumping):  # L5
         hurt *= ~(jumping & JUMP_SYMBOLS.take(card))
     return _take_damage(state, games, at, inside, hurt)
 
@@ -128,7 +123,7 @@ def _meet_temple(state: GameState, games: Ints, inside: Bools) -> None:
     """L4, C6: 2 coins per Temple of Zoz for meeting the Red Serpent, even when falling or jumping."""
     at = state.at(games)
     temples = state.buildings[Building.TEMPLE_OF_ZOZ].take(at) * inside
-    if temples.any():
+    if some(temples):
         gain(state, games, at, temples * np.uint8(TEMPLE_COINS), Building.TEMPLE_OF_ZOZ)
 
 
@@ -149,13 +144,10 @@ def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: n
     if state.log is not None:
         state.log.seats(Event.DAMAGE, games, lost, value=lost)
     fell = inside & (hearts == 0)
-    any_fell = fell.any(axis=0)
-    fallen = where(any_fell)
-    if not fallen.size:
-        return after_falls(state, games)
-    return after_falls(state, games.take(where(~any_fell))) + _fall(
-        state, games.take(fallen), fell.take(fallen, axis=1)
-    )
+    if not some(fell):
+        return after_card(state, games)
+    fallen, unhurt = split(games, fell.any(axis=0))
+    return after_card(state, unhurt) + _fall(state, fallen, part(fell.any(axis=0), games, fell)[1])
 
 
 def _fall(state: GameState, games: Ints, fell: Bools) -> Moves:
@@ -166,7 +158,7 @@ def _fall(state: GameState, games: Ints, fell: Bools) -> Moves:
     if state.log is not None:
         state.log.seats(Event.FALL, games, fell)
     hospitals = state.buildings[Building.HOSPITAL].take(at)
-    if hospitals.any():
+    if some(hospitals):
         gain(state, games, at, hospitals * _neighbours_fallen(fell) * np.uint8(HOSPITAL_COINS), Building.HOSPITAL)
 
     huts = state.buildings[Building.HERB_HUT].take(at) * fell
@@ -206,15 +198,18 @@ def laboratories(state: GameState, games: Ints) -> Moves:
     """L7: after all have discarded (D2), each Laboratory of who fell draws a treasure into the home hand."""
     at = state.at(games)
     draws = state.buildings[Building.LABORATORY].take(at) * state.falling.take(at)
-    if draws.any():
+    if some(draws):
         draw(state, games, draws, rng.offset(Purpose.LABORATORY), state.home)
     put(state.falling, at, False)
-    return after_falls(state, games)
+    return after_card(state, games)
 
 
-def after_falls(state: GameState, games: Ints) -> Moves:
+def after_card(state: GameState, games: Ints) -> Moves:
     """L4: what is left to do for the card: the rabbit, or L9."""
-    rabbits, others = split(games, state.level_card.take(games) == LevelCard.RABBIT)
+    met_rabbit = state.level_card.take(games) == LevelCard.RABBIT
+    if not some(met_rabbit):
+        return [(Stage.STAY_OR_LEAVE, games)]
+    rabbits, others = split(games, met_rabbit)
     return [(Stage.RABBIT, rabbits), (Stage.STAY_OR_LEAVE, others)]
 
 
@@ -222,11 +217,7 @@ def meet_rabbit(state: GameState, games: Ints) -> Moves:
     """L8: who is still in the level and carries 3 carrots may trade them."""
     at = state.at(games)
     can_trade = state.in_level.take(at) & (piles.count(state.carried.take(at), Treasure.CARROT) >= RABBIT_CARROTS)
-    waits = can_trade.any(axis=0)
-    here = where(waits)
-    if here.size:
-        ask(state, games.take(here), at.take(here, axis=1), Kind.RABBIT, can_trade.take(here, axis=1), _TRADE_OR_NOT)
-    return [(Stage.STAY_OR_LEAVE, games.take(where(~waits)))]
+    return [(Stage.STAY_OR_LEAVE, ask(state, games, at, Kind.RABBIT, can_trade, _TRADE_OR_NOT))]
 
 
 def trade(state: GameState, games: Ints, chosen: Chosen) -> Moves:
@@ -245,19 +236,17 @@ def trade(state: GameState, games: Ints, chosen: Chosen) -> Moves:
 def stay_or_leave(state: GameState, games: Ints) -> Moves:
     """L9: everyone still in the level chooses; L11: unless all ten cards have been seen; L12: or nobody is left."""
     at = state.at(games)
-    if state.jumping.take(at).any():
+    if some(state.jumping.take(at)):
         put(state.jumping, at, False)  # the card is resolved
     inside = state.in_level.take(at)
-    anyone = inside.any(axis=0)
     all_seen = state.num_seen.take(games) == NUM_LEVEL_CARDS
-    moves: Moves = [(Stage.BEGIN_BUYING, games.take(where(~anyone)))]
-    exhausted = where(all_seen & anyone)
-    if exhausted.size:
-        moves += _go_home(state, games.take(exhausted), at.take(exhausted, axis=1), inside.take(exhausted, axis=1))
-    here = where(anyone & ~all_seen)
-    if here.size:
-        ask(state, games.take(here), at.take(here, axis=1), Kind.RUN, inside.take(here, axis=1), _STAY_OR_LEAVE)
-    return moves
+    if some(all_seen):
+        exhausted, at_home = part(all_seen, games, at)
+        moves = _go_home(state, exhausted, at_home, state.in_level.take(at_home))
+        games, at, inside = part(~all_seen, games, at, inside)
+    else:
+        moves = []
+    return [*moves, (Stage.BEGIN_BUYING, ask(state, games, at, Kind.RUN, inside, _STAY_OR_LEAVE))]
 
 
 def run(state: GameState, games: Ints, chosen: Chosen) -> Moves:
@@ -277,7 +266,7 @@ def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
     if state.log is not None:
         _log_stay_or_home(state, games, inside, leaving, brought)
     bazaars = state.buildings[Building.BAZAAR_OF_ODDITIES].take(at)
-    if bazaars.any():
+    if some(bazaars):
         gain(
             state,
             games,
@@ -286,10 +275,11 @@ def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
             Building.BAZAAR_OF_ODDITIES,
         )
     stables = state.buildings[Building.REPTILE_STABLE].take(at) * leaving
-    if not stables.any():
+    if not some(stables):
         return [(Stage.DRAW, games)]
     put(state.picks_left, at, stables)
-    return [(Stage.STABLES, games)]
+    owners, others = split(games, stables.any(axis=0))
+    return [(Stage.STABLES, owners), (Stage.DRAW, others)]
 
 
 def _log_stay_or_home(state: GameState, games: Ints, inside: Bools, leaving: Bools, brought: npt.NDArray[np.uint64]) -> None:
@@ -309,12 +299,8 @@ def stables(state: GameState, games: Ints) -> Moves:
     left = state.picks_left.take(at) * (home != 0)
     put(state.picks_left, at, left)
     asked = left > 0
-    waits = asked.any(axis=0)
-    here = where(waits)
-    if here.size:
-        legal = (home.take(here, axis=1) << np.uint64(TREASURE_FIRST)) | np.uint64(1 << PASS)
-        ask(state, games.take(here), at.take(here, axis=1), Kind.REPTILE, asked.take(here, axis=1), legal)
-    return [(Stage.DRAW, games.take(where(~waits)))]
+    legal = (home << _TO_ACTIONS) | PASS_ONLY
+    return [(Stage.DRAW, ask(state, games, at, Kind.REPTILE, asked, legal))]
 
 
 def swap(state: GameState, games: Ints, chosen: Chosen) -> Moves:

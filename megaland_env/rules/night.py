@@ -10,10 +10,10 @@ from megaland_env.actions import Kind
 from megaland_env.cards import MOON_COINS, NUM_LEVEL_CARDS, WINNING_COINS, Building
 from megaland_env.events import Event
 from megaland_env.rng import Purpose
-from megaland_env.rules.flow import Moves, Stage, gain
+from megaland_env.rules.flow import Moves, Stage, gain, part
 from megaland_env.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
 from megaland_env.rules.treasure import draw
-from megaland_env.state import GameState, Ints, put, where
+from megaland_env.state import GameState, Ints, put, some
 
 ALL_LEVEL_CARDS = np.uint16((1 << NUM_LEVEL_CARDS) - 1)
 
@@ -63,10 +63,10 @@ def moon(state: GameState, games: Ints) -> Moves:
     at = state.at(games)
     for building, coins in MOON_COINS.items():
         owned = state.buildings[building].take(at)
-        if owned.any():
+        if some(owned):
             gain(state, games, at, owned * np.uint8(coins), building)
     ponds = state.buildings[Building.FISHING_POND].take(at)
-    if ponds.any():
+    if some(ponds):
         draw(state, games, ponds, rng.offset(Purpose.POND), state.home)
 
     put(state.hearts, at, state.max_hearts.take(at))
@@ -84,15 +84,14 @@ def _end(state: GameState, games: Ints, at: Ints) -> Moves:
     won = most >= WINNING_COINS
     cut_off = ~won & (state.round.take(games) >= state.config.max_rounds)
     over = won | cut_off
-    ended = where(over)
-    if ended.size:
+    if some(over):
         winners = (coins == most) & won
         put(state.winners, at, winners)
         state.terminated[games] = won
         state.truncated[games] = cut_off
-        state.kind[games.take(ended)] = Kind.NONE
+        state.kind[part(over, games)[0]] = Kind.NONE
         if state.log is not None:
             state.log.seats(Event.END, games, winners)
-    going_on = games.take(where(~over))
+    going_on = part(~over, games)[0]
     state.start_round(going_on, state.round.take(going_on) + np.int32(1))
     return [(Stage.ENTER, going_on)]

@@ -12,10 +12,12 @@ import numpy.typing as npt
 from megaland_env import piles
 from megaland_env.actions import PASS, TREASURE_FIRST, Kind
 from megaland_env.events import Event
+from megaland_env.rng import constant
 from megaland_env.rules.flow import ask
-from megaland_env.state import GameState, Ints, Words, add, put, where
+from megaland_env.state import GameState, Ints, Words, add, put, some
 
-_NONE = np.uint64(0)
+_NONE = constant(0)
+_TO_ACTIONS = constant(TREASURE_FIRST)
 # (64,): the first treasure of a set of types.
 _LOWEST = np.array([min((t for t in range(6) if types >> t & 1), default=piles.NO_TREASURE) for types in range(64)], np.uint8)
 
@@ -32,17 +34,18 @@ def ask_picks(state: GameState, games: Ints, kind: Kind, hands: Words) -> Ints:
     asked = picks > 0
     if state.config.skip_forced:
         asked &= np.bitwise_count(options) > 1
-    waits = asked.any(axis=0)
-    here = where(waits)
-    if here.size:
-        legal = options.take(here, axis=1) << np.uint64(TREASURE_FIRST)
-        ask(state, games.take(here), at.take(here, axis=1), kind, asked.take(here, axis=1), legal)
-        rest = where(~waits)
-        games, at, picks, options = games.take(rest), at.take(rest, axis=1), picks.take(rest, axis=1), options.take(rest, axis=1)
-    if picks.any():  # each hand that is still picked from holds one type: all picks that are left go to it
-        add(state.picked, at, piles.ONE_CARD.take(_lowest(options)) * picks)
-        put(state.picks_left, at, 0)
-    return games
+    done = ask(state, games, at, kind, asked, options << _TO_ACTIONS)
+    if done.size and some(picks):
+        _pick_what_there_is(state, done, hands)
+    return done
+
+
+def _pick_what_there_is(state: GameState, games: Ints, hands: Words) -> None:
+    """Every hand that is still picked from holds one type: all picks that are left go to it, unasked."""
+    at = state.at(games)
+    types = piles.types(hands.take(at) - state.picked.take(at))
+    add(state.picked, at, piles.ONE_CARD.take(_lowest(types)) * state.picks_left.take(at))
+    put(state.picks_left, at, 0)
 
 
 def take_picks(state: GameState, games: Ints, chosen: npt.NDArray[np.uint8], hands: Words) -> None:

@@ -26,7 +26,7 @@ from megaland_env.events import Event
 from megaland_env.rng import Purpose
 from megaland_env.rules.flow import Moves, Stage
 from megaland_env.rules.night import ALL_LEVEL_CARDS
-from megaland_env.state import NO_CARD, NOBODY, GameState, Ints, Words, where
+from megaland_env.state import GameState, Ints, Words, where
 
 _SPREAD_COSTS = {1, 2, 3, 4, 5}
 
@@ -45,8 +45,6 @@ def new_games(state: GameState, games: Ints, seeds: Words) -> Moves:
     state.max_hearts[:, games] = START_HEARTS
     state.heart_supply[games] = HEART_SUPPLY - START_HEARTS * state.num_players  # C4
     state.jump_supply[games] = JUMP_SUPPLY
-    state.level_card[games] = NO_CARD
-    state.buyer[games] = NOBODY
     _set_out_market(state, games, seeds)
     _draw_first_player(state, games, seeds)
     return [(Stage.ENTER, games)]

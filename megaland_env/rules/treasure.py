@@ -10,14 +10,14 @@ import numpy.typing as npt
 from megaland_env import piles, rng
 from megaland_env.cards import MAX_PLAYERS
 from megaland_env.events import NOTHING, Event
-from megaland_env.state import GameState, Ints, Words, add, where
+from megaland_env.state import GameState, Ints, Words, add, some, where
 
 _SEAT_OFFSETS = np.array([rng.offset(0, seat=seat) for seat in range(MAX_PLAYERS)])
-_NO_CARD = np.uint64(0)
+_NO_CARD = rng.constant(0)
 _PLACES = np.arange(MAX_PLAYERS)[:, None]
 
 
-def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words | np.uint64, into: Words) -> None:
+def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words, into: Words) -> None:
     """D2: several seats draw at one event, in order from the first player, each all of its draws one after the other.
 
     Args:
@@ -46,11 +46,11 @@ def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words 
     for place in range(players):
         for count in range(most):
             draws = wanted[place] > count
-            if not draws.any():
+            if not some(draws):
                 break
             if count:
                 words[place] = rng.scramble(luck[place] + rng.offset(0, count=count))
-            if not left.all():
+            if np.count_nonzero(left) < n:
                 _reshuffle(state, games, draws, deck, left)
             treasure = piles.card_at(deck, rng.choose(words[place], left))
             card = piles.ONE_CARD.take(treasure, mode="clip")  # points past the treasures where none is left: no card
