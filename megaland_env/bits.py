@@ -19,6 +19,7 @@ _1, _2, _3, _4, _8, _255 = (constant(n) for n in (1, 2, 3, 4, 8, 255))
 _PAIRS = constant(0x5555555555555555)
 _FOURS = constant(0x3333333333333333)
 _BYTES = constant(0x0F0F0F0F0F0F0F0F)
+_PLACES = (1 << np.arange(8)).astype(np.uint8)[:, None]
 _FEW = 64
 """Up to so many sets it is quicker to list all members than to find one by arithmetic."""
 
@@ -67,5 +68,5 @@ def nth_member(words: Words, n: Words) -> npt.NDArray[np.uint8]:
 
 def from_members(rows: npt.NDArray[Any]) -> Words:
     """The reverse of ``members``, for up to 8 numbers, one row each: ``(k, n)`` booleans become ``(n,)`` words."""
-    packed: Words = np.packbits(rows, axis=0, bitorder="little")[0].astype(np.uint64)
-    return packed
+    words: Words = np.bitwise_or.reduce(rows * _PLACES[: len(rows)], axis=0).astype(np.uint64)
+    return words

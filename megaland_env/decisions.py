@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from megaland_env import bits, piles, rng
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, NUM_ACTIONS, Kind
-from megaland_env.cards import MAX_HEARTS, MAX_PLAYERS, NUM_BUILDINGS, NUM_LEVEL_CARDS, Building
+from megaland_env.cards import MAX_HEARTS, MAX_PLAYERS, NORMAL_COPIES, NUM_BUILDINGS, NUM_LEVEL_CARDS, Building
 from megaland_env.odds import fall_chance
 from megaland_env.state import Bools, GameState, Ints, Words
 
@@ -30,15 +30,16 @@ _PLACES = np.arange(MAX_PLAYERS)[:, None]
 _LEVEL_CARD_BITS = np.uint32(1) << np.arange(NUM_LEVEL_CARDS, dtype=np.uint32)[:, None]
 _BUY_BITS = np.uint32(1) << np.arange(BUY_FIRST, HEART_FIRST, dtype=np.uint32)[:, None]
 
-_HEARTS = np.arange(MAX_HEARTS + 1)
+_SOAP_MAKERS = np.array(NORMAL_COPIES + 1, np.uint8)  # numbers of them that one may own
+_CHANCES_A_SET = np.array((MAX_HEARTS + 1) * (NORMAL_COPIES + 1))
 
 
 def _chances_table() -> npt.NDArray[np.complex64]:
-    """(1024 * 9 * 2,): for each set of unseen cards, number of hearts, and Soap Makers or not, two chances to fall, without a
-    jump as the real part and with one as the imaginary; 0 for no hearts."""
+    """(1024 * 9 * 5,): for each set of unseen cards and numbers of hearts and of Soap Makers, two chances to fall: without a
+    jump as the real part, with one as the imaginary; 0 for no hearts."""
     unseen = np.arange(1 << NUM_LEVEL_CARDS)[:, None, None, None]
-    flag = np.arange(2)
-    chances = fall_chance(unseen, _HEARTS[:, None, None], flag[:, None], flag)
+    hearts = np.arange(MAX_HEARTS + 1)[:, None, None]
+    chances = fall_chance(unseen, hearts, np.arange(NORMAL_COPIES + 1)[:, None], np.arange(2))
     chances[:, 0] = 0
     return chances.view(np.complex64).reshape(-1)
 
@@ -355,11 +356,12 @@ class View:
     @_MadeWhenRead
     def _chances(self) -> npt.NDArray[np.complex64]:
         """(P, M): both chances as one item."""
-        hearts = self.hearts.T * self.in_level.T.view(np.uint8)  # nobody in the level has none: it stands for who is not
-        soap = self._state.buildings[_SOAP_MAKERS].take(self._at)
-        return _CHANCES.take(self._each_game(self._state.unseen) * _CHANCES_A_SET + _PLACE_IN_SET.take(...))
+        row = self.hearts.T * self.in_level.T.view(np.uint8)  # nobody in the level has no hearts: 0 stands for who is not
+        row *= _SOAP_MAKERS
+        row += self._state.buildings[Building.SOAP_MAKERS].take(self._at)
+        return _CHANCES.take(self._each_game(self._state.unseen) * _CHANCES_A_SET + row)
 
 
 def _members(sets: npt.NDArray[Any], bits_of: npt.NDArray[np.uint32]) -> Bools:
     """(M, k): which of k numbers are in each of (M,) sets, with the rows last in memory."""
-    return ((sets.astype(np.uint32) & bits_of) != 0).T
+    return (sets.astype(np.uint32) & bits_of).astype(np.bool_).T

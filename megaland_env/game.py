@@ -16,14 +16,19 @@ from megaland_env.decisions import Decisions
 from megaland_env.errors import IllegalActionError
 from megaland_env.events import EventColumns, EventLog, in_words
 from megaland_env.rewards import Outcome, Reward, make_reward
+from megaland_env.rng import constant
 from megaland_env.rules import ANSWERS, play_on
+from megaland_env.rules.flow import Moves
 from megaland_env.rules.setup import new_games
-from megaland_env.state import PASS_ONLY, Bools, GameState, Ints, add, put, where
+from megaland_env.state import PASS_ONLY, Bools, GameState, Ints, add, put, some, where
 
 _BLOCK = 16384
 """Games that are carried on together."""
 
 _NO_ACTION = 255
+# (256,): the bit of an action; no bit for what is none.
+_BIT_OF = np.array([1 << action if action < NUM_ACTIONS else 0 for action in range(256)], np.uint64)
+_NOTHING = constant(0)
 
 
 class MegalandGames:
@@ -183,29 +188,32 @@ class MegalandGames:
             self._rewards[:, games] = 0
             waiting = where(self._state.kind.take(games))
             games, choices = games.take(waiting), choices.take(waiting, axis=1)
-        # Block by block, so that what is computed on the way stays in the cache; no game can notice.
-        starts = range(0, games.size, _BLOCK)
-        blocks = [(games[start : start + _BLOCK], choices[:, start : start + _BLOCK]) for start in starts]
-        asked = [self._check_legal(*block) for block in blocks]
+        self._check_legal(games, choices)
         self._version += 1
-        for block, seats in zip(blocks, asked, strict=True):
-            self._play(*block, seats)
+        # Block by block, so that what is computed on the way stays in the cache; no game can notice.
+        for start in range(0, games.size, _BLOCK):
+            self._play(games[start : start + _BLOCK], choices[:, start : start + _BLOCK])
 
-    def _play(self, games: Ints, choices: npt.NDArray[np.uint8], asked: Bools) -> None:
-        """Carry out the choices (P, n) of the seats that are ``asked`` (P, n), which are legal."""
+    def _play(self, games: Ints, choices: npt.NDArray[np.uint8]) -> None:
+        """Carry out the choices (P, n) of the seats that are asked, which are legal."""
         state = self._state
         at = state.at(games)
+        asked = state.active.take(at)
         put(state.active, at, False)
         put(state.legal, at, PASS_ONLY)
         put(self._rewards, at, 0)
         state.steps[games] += 1
         add(state.asked, at, asked)
-        choices = choices * asked  # PASS for the others
         kinds = state.kind.take(games)
-        moves = []
-        for kind in where(np.bincount(kinds)):
-            here = where(kinds == kind)
-            moves += ANSWERS[Kind(kind)](state, games.take(here), choices.take(here, axis=1))
+        order = kinds.argsort(kind="stable")
+        sorted_games = games.take(order)
+        chosen = (choices * asked).take(order, axis=1)  # PASS for the seats that are not asked
+        moves: Moves = []
+        end = 0
+        for kind, number in enumerate(np.bincount(kinds)):
+            if number:
+                start, end = end, end + number
+                moves += ANSWERS[Kind(kind)](state, sorted_games[start:end], chosen[:, start:end])
         play_on(state, moves)
         self._pay_rewards(games)
 
@@ -343,17 +351,18 @@ class MegalandGames:
         if not self._state.round.take(games).all():
             raise ValueError("a game was never started; call reset(seeds) first")
 
-    def _check_legal(self, games: Ints, choices: npt.NDArray[np.uint8]) -> Bools:
-        """(P, n) the seats that are asked, if their ``choices`` (P, n) are legal; else an error."""
-        at = self._state.at(games)
-        asked = self._state.active.take(at)
-        bit = np.minimum(choices, 63)  # the bits from 40 on are never set
-        legal = (self._state.legal.take(at) >> bit).astype(np.uint8) & 1
-        wrong = asked > legal
-        if wrong.any():
+    def _check_legal(self, games: Ints, choices: npt.NDArray[np.uint8]) -> None:
+        """Refuse the choices (P, n) if one of a seat that is asked is not legal."""
+        state = self._state
+        if games.size == self.num_games:
+            asked, legal = state.active, state.legal
+        else:
+            at = state.at(games)
+            asked, legal = state.active.take(at), state.legal.take(at)
+        wrong = asked & ((legal & _BIT_OF.take(choices)) == _NOTHING)
+        if some(wrong):
             seat, column = np.argwhere(wrong)[0]
             self._refuse(int(games[column]), int(seat), int(choices[seat, column]))
-        return asked
 
     def _refuse(self, game: int, seat: int, action: int) -> None:
         legal = [action_name(a) for a in range(NUM_ACTIONS) if int(self._state.legal[seat, game]) >> a & 1]

@@ -47,6 +47,7 @@ _PAYS_SMITHY = np.isin(BUILDING_COSTS, SMITHY_COSTS)
 _IS_STAR = np.array([building in STAR_BUILDINGS for building in Building])
 # (6, 1): breaks ties between types held equally often: more copies first, and by the order of C2 among equals.
 _COPIES_RANK = np.argsort(np.argsort(TREASURE_COPIES, kind="stable"), kind="stable").astype(np.uint16)[:, None]
+_NO_CARD = constant(0)
 _TO_HEARTS, _TO_TREASURES = constant(HEART_FIRST), constant(TREASURE_FIRST)
 _TYPES = np.arange(NUM_TREASURES, dtype=np.uint8)[:, None]
 
@@ -68,6 +69,11 @@ def begin(state: GameState, games: Ints) -> Moves:
 
 def turn(state: GameState, games: Ints) -> Moves:
     """B1: the buyer may buy what can be paid, or pass."""
+    passing = games[:0]
+    if state.config.skip_forced:  # without a treasure there is nothing to think about
+        holds = state.home.take(state.at_seat(state.buyer.take(games), games)) != _NO_CARD
+        passing = part(~holds, games)[0]
+        games = part(holds, games)[0]
     at = state.at_seat(state.buyer.take(games), games)
     home = piles.open_(state.home.take(at))
     rights = wild_rights(state, at)
@@ -84,7 +90,7 @@ def turn(state: GameState, games: Ints) -> Moves:
     buyers, at, legal = part(can_buy, games, at, legal)
     if buyers.size:
         _ask_buyer(state, buyers, at, Kind.BUY, legal)
-    return [(Stage.END_TURN, part(~can_buy, games)[0])]
+    return [(Stage.END_TURN, passing), (Stage.END_TURN, part(~can_buy, games)[0])]
 
 
 def _ask_buyer(state: GameState, games: Ints, at: Ints, kind: Kind, legal: Words) -> None:

@@ -199,7 +199,8 @@ def laboratories(state: GameState, games: Ints) -> Moves:
     at = state.at(games)
     draws = state.buildings[Building.LABORATORY].take(at) * state.falling.take(at)
     if some(draws):
-        draw(state, games, draws, rng.offset(Purpose.LABORATORY), state.home)
+        at_laboratories, times = part(draws.any(axis=0), games, draws)
+        draw(state, at_laboratories, times, rng.offset(Purpose.LABORATORY), state.home)
     put(state.falling, at, False)
     return after_card(state, games)
 

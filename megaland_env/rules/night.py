@@ -67,13 +67,15 @@ def moon(state: GameState, games: Ints) -> Moves:
             gain(state, games, at, owned * np.uint8(coins), building)
     ponds = state.buildings[Building.FISHING_POND].take(at)
     if some(ponds):
-        draw(state, games, ponds, rng.offset(Purpose.POND), state.home)
+        at_ponds, draws = part(ponds.any(axis=0), games, ponds)
+        draw(state, at_ponds, draws, rng.offset(Purpose.POND), state.home)
 
     put(state.hearts, at, state.max_hearts.take(at))
     state.unseen[games] = ALL_LEVEL_CARDS
     state.num_seen[games] = 0
-    put(state.fish_used, at, 0)
-    put(state.carrots_used, at, 0)
+    for used in (state.fish_used, state.carrots_used):
+        if some(used.take(at)):
+            put(used, at, 0)
     return _end(state, games, at)
 
 
