@@ -22,9 +22,6 @@ from megaland_env.rules.flow import Moves
 from megaland_env.rules.setup import new_games
 from megaland_env.state import PASS_ONLY, Bools, GameState, Ints, add, put, some, where
 
-_BLOCK = 16384
-"""Games that are carried on together."""
-
 _NO_ACTION = 255
 # (256,): the bit of an action; no bit for what is none.
 _BIT_OF = np.array([1 << action if action < NUM_ACTIONS else 0 for action in range(256)], np.uint64)
@@ -181,47 +178,45 @@ class MegalandGames:
             IllegalActionError: an active seat chose what it may not; nothing has changed.
             ValueError: a shape, a type or an index is wrong, or a game was never reset; nothing has changed.
         """
+        state = self._state
         games = self._positions(index)
         choices = self._choices(actions, games.size)
         self._check_started(games)
-        if not self._state.kind.take(games).all():  # finished games do not move
-            self._rewards[:, games] = 0
-            waiting = where(self._state.kind.take(games))
-            games, choices = games.take(waiting), choices.take(waiting, axis=1)
-        self._check_legal(games, choices)
-        self._version += 1
-        # Block by block, so that what is computed on the way stays in the cache; no game can notice.
-        for start in range(0, games.size, _BLOCK):
-            self._play(games[start : start + _BLOCK], choices[:, start : start + _BLOCK])
-
-    def _play(self, games: Ints, choices: npt.NDArray[np.uint8]) -> None:
-        """Carry out the choices (P, n) of the seats that are asked, which are legal."""
-        state = self._state
-        at = state.at(games)
-        asked = state.active.take(at)
-        put(state.active, at, False)
-        put(state.legal, at, PASS_ONLY)
-        put(self._rewards, at, 0)
-        state.steps[games] += 1
-        add(state.asked, at, asked)
         kinds = state.kind.take(games)
+        if np.count_nonzero(kinds) < games.size:  # finished games do not move
+            self._rewards[:, games] = 0
+            waiting = where(kinds)
+            games, choices = games.take(waiting), choices.take(waiting, axis=1)
+        asked = self._asked(games)
+        chosen = self._legal_choices(games, choices, asked)
+        self._version += 1
+        put(state.active, asked, False)
+        put(state.legal, asked, PASS_ONLY)
+        add(state.asked, asked, 1)
+        state.steps[games] += 1
+        if not self._pays_at_end_only:  # otherwise a game that goes on has been paid nothing
+            self._rewards[:, games] = 0
+        play_on(state, self._answers(games, chosen))
+        self._pay_rewards(games)
+
+    def _answers(self, games: Ints, chosen: npt.NDArray[np.uint8]) -> Moves:
+        """Hand the choices to the rules, kind by kind."""
+        kinds = self._state.kind.take(games)
         order = kinds.argsort(kind="stable")
-        sorted_games = games.take(order)
-        chosen = (choices * asked).take(order, axis=1)  # PASS for the seats that are not asked
+        games, chosen = games.take(order), chosen.take(order, axis=1)
         moves: Moves = []
         end = 0
         for kind, number in enumerate(np.bincount(kinds)):
             if number:
                 start, end = end, end + number
-                moves += ANSWERS[Kind(kind)](state, sorted_games[start:end], chosen[:, start:end])
-        play_on(state, moves)
-        self._pay_rewards(games)
+                moves += ANSWERS[Kind(kind)](self._state, games[start:end], chosen[:, start:end])
+        return moves
 
     def decisions(self) -> Decisions:
         """All pending decisions, a row each: seat by seat, and within a seat by position."""
-        at = where(self._state.active.reshape(-1))
-        seats, games = np.divmod(at, self.num_games)
-        return Decisions(self, games, seats)
+        active = self._state.active
+        seats = np.repeat(np.arange(self.num_players), [np.count_nonzero(row) for row in active])
+        return Decisions(self, where(active.reshape(-1)) - seats * self.num_games, seats)
 
     def rows(self, game: npt.ArrayLike, seat: npt.ArrayLike) -> Decisions:
         """The same for any pairs of game and seat, deciding or not, also after the end.
@@ -351,18 +346,32 @@ class MegalandGames:
         if not self._state.round.take(games).all():
             raise ValueError("a game was never started; call reset(seeds) first")
 
-    def _check_legal(self, games: Ints, choices: npt.NDArray[np.uint8]) -> None:
-        """Refuse the choices (P, n) if one of a seat that is asked is not legal."""
+    def _asked(self, games: Ints) -> Ints:
+        """Where the seats that are asked lie in a flattened (P, N) array."""
+        active = self._state.active
+        if games.size == self.num_games:
+            return where(active.reshape(-1))
+        at = self._state.at(games).reshape(-1)
+        return at.take(where(active.take(at)))
+
+    def _legal_choices(self, games: Ints, choices: npt.NDArray[np.uint8], asked: Ints) -> npt.NDArray[np.uint8]:
+        """(P, n) the choices of the seats that are asked, PASS for the others; an error if one is not legal."""
         state = self._state
         if games.size == self.num_games:
-            asked, legal = state.active, state.legal
-        else:
-            at = state.at(games)
-            asked, legal = state.active.take(at), state.legal.take(at)
-        wrong = asked & ((legal & _BIT_OF.take(choices)) == _NOTHING)
+            columns = asked
+        else:  # where the same seats lie in a flattened (P, n) array
+            column_of = np.empty(self.num_games, np.int64)
+            column_of[games] = np.arange(games.size)
+            seats, positions = np.divmod(asked, self.num_games)
+            columns = seats * games.size + column_of.take(positions)
+        answers = choices.take(columns)
+        wrong = (state.legal.take(asked) & _BIT_OF.take(answers)) == _NOTHING
         if some(wrong):
-            seat, column = np.argwhere(wrong)[0]
-            self._refuse(int(games[column]), int(seat), int(choices[seat, column]))
+            at = int(asked[where(wrong)[0]])
+            self._refuse(at % self.num_games, at // self.num_games, int(answers[where(wrong)[0]]))
+        chosen = np.zeros_like(choices)
+        put(chosen, columns, answers)
+        return chosen
 
     def _refuse(self, game: int, seat: int, action: int) -> None:
         legal = [action_name(a) for a in range(NUM_ACTIONS) if int(self._state.legal[seat, game]) >> a & 1]

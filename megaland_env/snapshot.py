@@ -84,7 +84,8 @@ def describe(state: GameState, game: int) -> Snapshot:
     kind = Kind(int(state.kind[game]))
     card = int(state.level_card[game])
     buyer = int(state.buyer[game])
-    on_offer = [b for b in Building if int(state.on_offer[game]) >> (BUY_FIRST + b) & 1]
+    on_offer = int(state.on_offer[game])
+    left = state.building_supply[:, game].tolist()
     return {
         "config": state.config.to_dict(),
         "seed": int(state.seeds[game]),
@@ -103,7 +104,7 @@ def describe(state: GameState, game: int) -> Snapshot:
         "supply": {
             "hearts": int(state.heart_supply[game]),
             "jumps": int(state.jump_supply[game]),
-            "buildings": {b.label: int(state.building_supply[b, game]) for b in on_offer},
+            "buildings": {name: left[b] for name, b in _BUILDINGS.items() if on_offer >> (BUY_FIRST + b) & 1},
         },
         "players": [_player(state, seat, game) for seat in range(state.num_players)],
         "pay": _payment(state, game),
@@ -113,12 +114,12 @@ def describe(state: GameState, game: int) -> Snapshot:
 
 
 def _hand(pile: np.uint64) -> dict[str, int]:
-    counts = piles.open_(np.array([pile]))[:, 0]
-    return {treasure.label: int(counts[treasure]) for treasure in Treasure if counts[treasure]}
+    counts = int(pile).to_bytes(8, "little")  # one byte for each treasure; a single pile is opened fastest so
+    return {name: counts[treasure] for name, treasure in _TREASURES.items() if counts[treasure]}
 
 
 def _player(state: GameState, seat: int, game: int) -> dict[str, Any]:
-    owned = state.buildings[:, seat, game]
+    owned = state.buildings[:, seat, game].tolist()
     bought = int(state.bought[game]) if state.buyer[game] == seat else 0
     return {
         "coins": int(state.coins[seat, game]),
@@ -130,9 +131,9 @@ def _player(state: GameState, seat: int, game: int) -> dict[str, Any]:
         "falling": bool(state.falling[seat, game]),
         "carried": _hand(state.carried[seat, game]),
         "home": _hand(state.home[seat, game]),
-        "buildings": {b.label: int(owned[b]) for b in Building if owned[b]},
+        "buildings": {name: owned[b] for name, b in _BUILDINGS.items() if owned[b]},
         "wild_used": {"fish": int(state.fish_used[seat, game]), "carrot": int(state.carrots_used[seat, game])},
-        "bought": [b.label for b in Building if bought >> (BUY_FIRST + b) & 1],
+        "bought": [name for name, b in _BUILDINGS.items() if bought >> (BUY_FIRST + b) & 1],
         "picks_left": int(state.picks_left[seat, game]),
         "picked": _hand(state.picked[seat, game]),
     }
@@ -282,12 +283,7 @@ class _Loader:
             bit = np.uint64(1 << (BUY_FIRST + building))
             state.building_supply[building, game] = _integer(left, f"supply of {name}", 0, copies[building])
             state.on_offer[game] |= bit
-        # Buildings that are not on offer count as sold out where a star has no copies at all, as in a new game.
-        state.sold_out[game] = sum(
-            1 << (BUY_FIRST + b)
-            for b in Building
-            if state.building_supply[b, game] == 0 and (int(state.on_offer[game]) >> (BUY_FIRST + b) & 1 or copies[b] == 0)
-        )
+        state.for_sale[game] = sum(1 << (BUY_FIRST + b) for b in Building if state.building_supply[b, game])
         _require(state.on_offer[game] in markets(state.config), "supply of buildings: the configuration allows no such market")
 
     def _load_player(self, seat: int, player: Mapping[str, Any]) -> None:
@@ -350,7 +346,7 @@ class _Loader:
             _require(pay["treasure"] is None, "pay: treasure must be null when a building is bought")
             state.paying[game] = BUY_FIRST + building
             bit = 1 << (BUY_FIRST + building)
-            for_sale = int(state.on_offer[game]) & ~int(state.sold_out[game]) & ~int(state.bought[game])
+            for_sale = int(state.for_sale[game]) & ~int(state.bought[game])
             _require(bool(for_sale & bit), f"pay: {building.label} is not for sale")
             cost = int(BUILDING_COSTS[building])
         _require(pay["cost"] == cost, f"pay: cost is {pay['cost']!r}; by the rules it is {cost}")

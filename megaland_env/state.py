@@ -90,7 +90,7 @@ class GameState:
     picked: Words  # (P, N) pile: chosen so far, still in its hand
 
     # The buyer's turn
-    sold_out: Words  # (N,) bit BUY_b: no copy of b is left
+    for_sale: Words  # (N,) bit BUY_b: b is on offer, and a copy is left
     bought: Words  # (N,) bit BUY_b: b was bought this turn
     paying: Bytes  # (N,) the BUY or HEART action that is being paid, or NOT_PAYING
     cost: Bytes  # (N,) treasures it costs

@@ -31,7 +31,7 @@ from megaland_env.cards import (
 from megaland_env.events import Event
 from megaland_env.rng import constant
 from megaland_env.rules.flow import Moves, Stage, gain, part, split
-from megaland_env.state import NO_CARD, NOBODY, NOT_PAYING, PASS_ONLY, GameState, Ints, Words, add, buy_bit, put, some, where
+from megaland_env.state import NO_CARD, NOBODY, NOT_PAYING, PASS_ONLY, GameState, Ints, Words, add, buy_bit, put, some, where, where
 
 Counts = npt.NDArray[np.uint8]
 
@@ -69,18 +69,19 @@ def begin(state: GameState, games: Ints) -> Moves:
 
 def turn(state: GameState, games: Ints) -> Moves:
     """B1: the buyer may buy what can be paid, or pass."""
+    at = state.at_seat(state.buyer.take(games), games)
+    hand = state.home.take(at)
     passing = games[:0]
     if state.config.skip_forced:  # without a treasure there is nothing to think about
-        holds = state.home.take(state.at_seat(state.buyer.take(games), games)) != _NO_CARD
+        holds = hand != _NO_CARD
         passing = part(~holds, games)[0]
-        games = part(holds, games)[0]
-    at = state.at_seat(state.buyer.take(games), games)
-    home = piles.open_(state.home.take(at))
+        games, at, hand = part(holds, games, at, hand)
+    home = piles.open_(hand)
     rights = wild_rights(state, at)
     most = np.minimum(np.add.reduce(_usable_for_building(home, rights), axis=0, dtype=np.uint8), _MOST_CARDS)
     legal = _AFFORDABLE.take(most)
-    legal &= state.on_offer.take(games)
-    legal &= ~(state.sold_out.take(games) | state.bought.take(games))  # B5, and one of each type per turn (B1)
+    legal &= state.for_sale.take(games)  # B5
+    legal &= ~state.bought.take(games)  # one of each type per turn
     legal |= _hearts_for_sale(state, games, at, home, rights)
     legal |= PASS_ONLY
     if not state.config.skip_forced:
@@ -176,13 +177,13 @@ def _usable(state: GameState, games: Ints, at: Ints, home: Counts, need: Counts)
     paid = piles.open_(state.paid.take(games))
     rights = wild_rights(state, at)
     is_heart = paying >= HEART_FIRST
-    if not some(is_heart):
-        return _usable_for_building(home, rights, paid)
-    for_heart = _usable_for_heart(home, rights, paid, need, paying - np.uint8(HEART_FIRST))
-    if is_heart.all():
-        return for_heart
-    # A heart's payment may hold more cards of a type than the limits for a building, which are then not computed for it.
-    return np.where(is_heart, for_heart, _usable_for_building(home, rights, paid * ~is_heart))
+    usable = _usable_for_building(home, rights, paid * ~is_heart)
+    if some(is_heart):
+        here = where(is_heart)
+        eggs, fish, carrots, treasure, need = (a.take(here) for a in (*rights, paying - np.uint8(HEART_FIRST), need))
+        home, paid = home.take(here, axis=1), paid.take(here, axis=1)
+        usable[:, here] = _usable_for_heart(home, WildRights(eggs, fish, carrots), paid, need, treasure)
+    return usable
 
 
 def _usable_for_heart(home: Counts, rights: WildRights, paid: Counts, need: Counts, treasure: Counts) -> Counts:
@@ -312,7 +313,9 @@ def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Count
     put(state.building_supply, shelf, left)
     bit = buy_bit(building)
     state.bought[games] = state.bought.take(games) | bit
-    state.sold_out[games] = state.sold_out.take(games) | bit * (left == 0)
+    sold_out = bit * (left == 0)
+    if some(sold_out):
+        state.for_sale[games] = state.for_sale.take(games) & ~sold_out
 
 
 def _gain_buyer(

@@ -22,28 +22,29 @@ from megaland_env.state import PASS_ONLY, GameState, Ints, Words, add, put, some
 class Stage(IntEnum):
     """What happens next in a game.
 
-    The order is that in which a batch is worked through, which no game can notice: the earliest stage that any game waits in
-    is run first, so that games that went different ways meet again before the long ones, and each runs about once a step.
+    The order is that in which a batch is worked through, which no game can notice: the earliest stage that any game waits
+    in is run first, so that games that went different ways meet again before the long ones. A step works once through
+    the level, once through buying and the night, and once more through the level for the games that begin a new round.
     """
 
-    PAYMENT = 0  # B2 to B4
-    PURCHASE = 1  # B3 to B6
-    TURN = 2  # B1
-    END_TURN = 3  # B1
-    ARCADES = 4  # B7
-    NIGHT = 5  # N1, N2
-    STORING = 6  # N2
-    MOON = 7  # N3 to N5, D4
-    ENTER = 8  # L1
-    STABLES = 9  # L10
-    DRAW = 10  # L1, L9, L12
-    BEFORE_CARD = 11  # L2
-    REVEAL = 12  # L3 to L7
-    HUTS = 13  # L7
-    LABORATORIES = 14  # L7
-    RABBIT = 15  # L8
-    STAY_OR_LEAVE = 16  # L9, L11, L12
-    BEGIN_BUYING = 17  # B1
+    STABLES = 0  # L10
+    DRAW = 1  # L1, L9, L12
+    BEFORE_CARD = 2  # L2
+    REVEAL = 3  # L3 to L7
+    HUTS = 4  # L7
+    LABORATORIES = 5  # L7
+    RABBIT = 6  # L8
+    STAY_OR_LEAVE = 7  # L9, L11, L12
+    BEGIN_BUYING = 8  # B1
+    PAYMENT = 9  # B2 to B4
+    PURCHASE = 10  # B3 to B6
+    TURN = 11  # B1
+    END_TURN = 12  # B1
+    ARCADES = 13  # B7
+    NIGHT = 14  # N1, N2
+    STORING = 15  # N2
+    MOON = 16  # N3 to N5, D4
+    ENTER = 17  # L1
 
 
 Moves = list[tuple[Stage, Ints]]

@@ -64,7 +64,8 @@ def moon(state: GameState, games: Ints) -> Moves:
     for building, coins in MOON_COINS.items():
         owned = state.buildings[building].take(at)
         if some(owned):
-            gain(state, games, at, owned * np.uint8(coins), building)
+            owners = owned.any(axis=0)
+            gain(state, *part(owners, games, at, owned * np.uint8(coins)), building)
     ponds = state.buildings[Building.FISHING_POND].take(at)
     if some(ponds):
         at_ponds, draws = part(ponds.any(axis=0), games, ponds)

@@ -58,7 +58,8 @@ def _set_out_market(state: GameState, games: Ints, seeds: Words) -> None:
     state.on_offer[games] = offered
     copies = copies_of(state.config)
     state.building_supply[:, games] = _supplies(sets, copies).take(drawn, axis=1)
-    state.sold_out[games] = sum(1 << (BUY_FIRST + building) for building in Building if copies[building] == 0)
+    none = sum(1 << (BUY_FIRST + building) for building in Building if copies[building] == 0)
+    state.for_sale[games] = offered & ~np.uint64(none)
     if state.log is not None:
         for building in NORMAL_BUILDINGS:
             on_offer = offered & np.uint64(1 << (BUY_FIRST + building))
