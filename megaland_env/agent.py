@@ -83,10 +83,11 @@ def make_agent(spec: str | Agent) -> Agent:
         name, _, parameters = spec.partition(":")
         factory = _announced(name)
     arguments = _parameters(parameters, spec)
-    known = [p for p in inspect.signature(factory).parameters if p != "self"]
-    unknown = [key for key in arguments if key not in known]
-    if unknown:
-        raise ValueError(f"agent {spec!r} has no parameter {unknown[0]!r}; it has {', '.join(known) or 'none'}")
+    try:
+        inspect.signature(factory).bind(**arguments)
+    except TypeError as error:
+        known = ", ".join(inspect.signature(factory).parameters) or "none"
+        raise ValueError(f"agent {spec!r}: {error}; its parameters are {known}") from None
     agent = factory(**arguments)
     if not isinstance(agent, Agent):
         raise ValueError(f"agent {spec!r} has no method act(decisions)")

@@ -50,19 +50,31 @@ def nth_member(words: Words, n: Words) -> npt.NDArray[np.uint8]:
         numbers = members(words, 64).nonzero()[1].astype(np.uint8)
         before = np.bitwise_count(words).cumsum() - np.bitwise_count(words)
         return numbers.take(before + n)
-    # How many members each byte has, by adding neighbours (as in every popcount), then the running totals.
-    counts = words - ((words >> _1) & _PAIRS)
-    counts = (counts & _FOURS) + ((counts >> _2) & _FOURS)
-    counts = (counts + (counts >> _4)) & _BYTES
-    passed = piles.card_at(counts, n).astype(np.uint64)  # whole bytes before the wanted one
-    passed <<= _3
-    before = ((counts * piles.ONES) << _8) >> passed  # members in those bytes
-    before &= _255
-    byte = (words >> passed) & _255
+    # How many members each byte has, by adding neighbours (as in every popcount).
+    counts = words >> _1
+    counts &= _PAIRS
+    np.subtract(words, counts, out=counts)
+    quads = counts >> _2
+    quads &= _FOURS
+    counts &= _FOURS
+    counts += quads
+    np.right_shift(counts, _4, out=quads)
+    counts += quads
+    counts &= _BYTES
+    # The byte of the wanted member is that at which the running total passes n; then its place among those of the byte.
+    whole_bytes = piles.card_at(counts, n)
+    shift = (whole_bytes << 3).astype(np.uint64)
+    counts *= piles.ONES
+    counts <<= _8
+    counts >>= shift
+    counts &= _255
+    byte = words >> shift
+    byte &= _255
     byte <<= _3
-    byte += n - before
+    byte += n
+    byte -= counts
     place = _NTH_BIT_OF_BYTE.take(byte.view(np.int64))
-    place += passed.astype(np.uint8)
+    place += whole_bytes << 3
     return place
 
 

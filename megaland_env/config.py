@@ -70,7 +70,9 @@ class MegalandConfig:
         if isinstance(copies, str) or not isinstance(copies, Sequence) or len(copies) != len(STAR_BUILDINGS):
             raise ConfigError(f"star_copies is {copies!r}; it must be {len(STAR_BUILDINGS)} numbers")
         named = zip(STAR_BUILDINGS, copies, strict=True)
-        set_field("star_copies", tuple(_integer(f"star_copies of {star.label}", n, 0, MOST_COPIES) for star, n in named))
+        set_field(
+            "star_copies", tuple(_integer(f"star_copies of {star.label}", n, 0, MOST_COPIES) for star, n in named)
+        )
         set_field("market", _market(self.market))
 
     @property
@@ -82,9 +84,7 @@ class MegalandConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a dict that ``json.dumps`` takes."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()
-        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> MegalandConfig:
@@ -121,7 +121,9 @@ def building_named(name: str | Building) -> Building:
 def _market(market: Any) -> str | tuple[str, ...]:
     if isinstance(market, str):
         if market not in MARKET_RULES:
-            raise ConfigError(f"market is {market!r}; it must be one of {MARKET_RULES} or {MARKET_SIZE} normal buildings")
+            raise ConfigError(
+                f"market is {market!r}; it must be one of {MARKET_RULES} or {MARKET_SIZE} normal buildings"
+            )
         return market
     if not isinstance(market, Sequence):
         raise ConfigError(f"market is {market!r}; it must be one of {MARKET_RULES} or {MARKET_SIZE} normal buildings")

@@ -26,6 +26,8 @@ NOT_BUYING = -1
 BUYING_HEART = NUM_BUILDINGS
 """``view.buying`` of who pays for a heart; smaller numbers are buildings."""
 
+# Numbers as arrays of the right type, with which NumPy works sooner.
+_BUY_FIRST, _HEART_FIRST = np.array(BUY_FIRST, np.int8), np.array(HEART_FIRST, np.int8)
 _PLACES = np.arange(MAX_PLAYERS)[:, None]
 _LEVEL_CARD_BITS = np.uint32(1) << np.arange(NUM_LEVEL_CARDS, dtype=np.uint32)[:, None]
 _BUY_BITS = np.uint32(1) << np.arange(BUY_FIRST, HEART_FIRST, dtype=np.uint32)[:, None]
@@ -35,8 +37,10 @@ _CHANCES_A_SET = np.array((MAX_HEARTS + 1) * (NORMAL_COPIES + 1))
 
 
 def _chances_table() -> npt.NDArray[np.complex64]:
-    """(1024 * 9 * 5,): for each set of unseen cards and numbers of hearts and of Soap Makers, two chances to fall: without a
-    jump as the real part, with one as the imaginary; 0 for no hearts."""
+    """(1024 * 9 * 5,): for each set of unseen cards and numbers of hearts and of Soap Makers, two chances to fall.
+
+    The real part is that without a jump, the imaginary part that with one; both are 0 for no hearts.
+    """
     unseen = np.arange(1 << NUM_LEVEL_CARDS)[:, None, None, None]
     hearts = np.arange(MAX_HEARTS + 1)[:, None, None]
     chances = fall_chance(unseen, hearts, np.arange(NORMAL_COPIES + 1)[:, None], np.arange(2))
@@ -162,7 +166,7 @@ _Made = TypeVar("_Made")
 
 
 class _MadeWhenRead(Generic[_Made]):
-    """``cached_property`` without the lock that it takes in Python 3.11, where it would be half of the work of a few rows."""
+    """``cached_property`` without the lock that it takes in Python 3.11, which costs as much as a small NumPy call."""
 
     def __init__(self, make: Callable[[Any], _Made]) -> None:
         self._make = make
@@ -187,8 +191,8 @@ class _MadeWhenRead(Generic[_Made]):
 class View:
     """The public state turned to the deciding seat: self first, then clockwise. Made when read, games first.
 
-    M rows, P players. A pile of treasures is six counts in the order of C2, buildings are in the order of C6, level cards in
-    the order of C3.
+    M rows, P players. A pile of treasures is six counts in the order of C2, buildings are in the order of C6, level
+    cards in the order of C3.
 
     ====================  ==============  =======  ====================================================================
     name                  shape           dtype    meaning
@@ -210,7 +214,7 @@ class View:
     picked                (M, P, 6)       uint8    chosen so far, still in the hand it came from
     first_player          (M, P)          bool     who holds the first-player token
     buyer                 (M, P)          bool     whose turn of phase 2 it is
-    kind                  (M,)            uint8    the ``Kind`` that the game waits for, whoever is asked; NONE at the end
+    kind                  (M,)            uint8    the ``Kind`` of decision that the game waits for, whoever is asked
     round                 (M,)            int32    from 1
     deck                  (M, 6)          uint8    treasures left in the deck
     discard               (M, 6)          uint8
@@ -236,9 +240,9 @@ class View:
         self._decisions = decisions
         self._game = decisions.game
         self._num_games = np.int64(state.num_games)
-        # (P, M): where the player k places to the left of the deciding seat lies in a flattened (P, N) array. Past the last
-        # seat it goes on with the first: going back a whole table then makes a small number of it, and otherwise, as
-        # unsigned numbers are, an enormous one.
+        # (P, M): where the player k places to the left of the deciding seat lies in a flattened (P, N) array. Past the
+        # last seat it goes on with the first: going back a whole table then makes a small number of it, and otherwise,
+        # as unsigned numbers are, an enormous one.
         ahead = decisions._at + self._num_games * _PLACES[: state.num_players]
         back = ahead - self._num_games * state.num_players
         self._at = np.minimum(ahead.view(np.uint64), back.view(np.uint64), out=back.view(np.uint64)).view(np.int64)
@@ -256,8 +260,9 @@ class View:
         return array.take(self._game, axis=-1).T
 
     def _who_is(self, seat: npt.NDArray[np.int8]) -> Bools:
-        """(M, P): which places are those of one seat (N,) of each game; none is, where it is ``NOBODY``."""
-        return (self._at == self._each_game(seat) * self._num_games + self._game).T
+        """(M, P): which places are those of one seat (N,) of each game; none is where it is ``NOBODY``."""
+        who: Bools = self._at == self._each_game(seat) * self._num_games + self._game
+        return who.T
 
     # The seats
 
@@ -326,19 +331,21 @@ class View:
     @_MadeWhenRead
     def buying(self) -> npt.NDArray[np.int8]:
         """(M,)."""
-        buying = self._paying - np.int8(BUY_FIRST)
+        buying: npt.NDArray[np.int8] = self._paying - _BUY_FIRST
         np.maximum(buying, NOT_BUYING, out=buying)
-        return np.minimum(buying, BUYING_HEART, out=buying)
+        np.minimum(buying, BUYING_HEART, out=buying)
+        return buying
 
     @_MadeWhenRead
     def heart_treasure(self) -> npt.NDArray[np.int8]:
         """(M,)."""
-        treasure = self._paying - np.int8(HEART_FIRST)
-        return np.maximum(treasure, -1, out=treasure)
+        treasure: npt.NDArray[np.int8] = self._paying - _HEART_FIRST
+        np.maximum(treasure, -1, out=treasure)
+        return treasure
 
     @_MadeWhenRead
     def _paying(self) -> npt.NDArray[np.int8]:
-        paying: npt.NDArray[np.int8] = self._each_game(self._state.paying).astype(np.int8)
+        paying: npt.NDArray[np.int8] = self._each_game(self._state.paying).view(np.int8)
         return paying
 
     # Chances
@@ -356,10 +363,11 @@ class View:
     @_MadeWhenRead
     def _chances(self) -> npt.NDArray[np.complex64]:
         """(P, M): both chances as one item."""
-        row = self.hearts.T * self.in_level.T.view(np.uint8)  # nobody in the level has no hearts: 0 stands for who is not
+        row = self.hearts.T * self.in_level.T.view(np.uint8)  # who is in the level has hearts: 0 stands for who is not
         row *= _SOAP_MAKERS
         row += self._state.buildings[Building.SOAP_MAKERS].take(self._at)
-        return _CHANCES.take(self._each_game(self._state.unseen) * _CHANCES_A_SET + row)
+        chances: npt.NDArray[np.complex64] = _CHANCES.take(self._each_game(self._state.unseen) * _CHANCES_A_SET + row)
+        return chances
 
 
 def _members(sets: npt.NDArray[Any], bits_of: npt.NDArray[np.uint32]) -> Bools:

@@ -411,7 +411,9 @@ class MegalandGames:
         )
         rewards = np.asarray(self._reward(outcome), dtype=np.float32)
         if rewards.shape != (games.size, self.num_players):
-            raise ValueError(f"the reward returned shape {rewards.shape} for {games.size} games of {self.num_players} seats")
+            raise ValueError(
+                f"the reward returned shape {rewards.shape} for {games.size} games of {self.num_players} seats"
+            )
         put(self._rewards, at, rewards.T)
         put(self._margin_seen, at, np.where(observes, margin, seen))
 
@@ -428,9 +430,13 @@ def _seed_words(seeds: int | npt.ArrayLike, games: Ints) -> npt.NDArray[np.uint6
     if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
         return rng.as_words([int(seeds)]) + rng.as_words(games)
     array = np.asarray(seeds)
-    integers = array.dtype.kind in "iu" or (array.dtype == object and all(isinstance(s, int) for s in array.reshape(-1)))
+    integers = array.dtype.kind in "iu" or (
+        array.dtype == object and all(isinstance(s, int) for s in array.reshape(-1))
+    )
     if not integers or array.shape != games.shape:
-        raise ValueError(f"seeds must be an integer or ({games.size},) integers, not {array.dtype} of shape {array.shape}")
+        raise ValueError(
+            f"seeds must be an integer or ({games.size},) integers, not {array.dtype} of shape {array.shape}"
+        )
     return rng.as_words(array)
 
 

@@ -63,7 +63,7 @@ The seeds of forked games are words of the same form with FORK in the place of A
 from __future__ import annotations
 
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -132,7 +132,7 @@ def key(seeds: Words) -> Words:
     return scramble(seeds + GOLDEN)
 
 
-@lru_cache(maxsize=None)
+@cache
 def offset(purpose: int, round_: int = 0, seat: int = 0, count: int = 0) -> Words:
     """``GOLDEN * address``: what an address adds to the key. Addresses are sums, so offsets add up. Without dimensions."""
     return constant(_GOLDEN * ((purpose << 56) + (round_ << 32) + (seat << 24) + count))

@@ -15,7 +15,6 @@ from megaland_env.cards import (
     HEART_SUPPLY,
     JUMP_SUPPLY,
     MAX_HEARTS,
-    NUM_LEVEL_CARDS,
     START_HEARTS,
     TREASURE_COPIES,
     WINNING_COINS,
@@ -63,13 +62,8 @@ _LEVEL_CARDS = {card.label: card for card in LevelCard}
 _BUILDINGS = {building.label: building for building in Building}
 _KINDS = {kind.label: kind for kind in Kind if kind != Kind.NONE}
 
-_KEYS = (
-    "config seed steps decisions round phase decision active first_player buyer treasure_deck discard level_seen level_card "
-    "supply players pay winners truncated"
-).split()
-_PLAYER_KEYS = (
-    "coins hearts max_hearts jumps jumping in_level falling carried home buildings wild_used bought picks_left picked"
-).split()
+_KEYS = ["config", "seed", "steps", "decisions", "round", "phase", "decision", "active", "first_player", "buyer", "treasure_deck", "discard", "level_seen", "level_card", "supply", "players", "pay", "winners", "truncated"]
+_PLAYER_KEYS = ["coins", "hearts", "max_hearts", "jumps", "jumping", "in_level", "falling", "carried", "home", "buildings", "wild_used", "bought", "picks_left", "picked"]
 
 
 class SnapshotError(ValueError):
@@ -166,7 +160,9 @@ def load(snapshots: Sequence[Mapping[str, Any]]) -> GameState:
     configs = [_config(snapshot, f"snapshot {i}") for i, snapshot in enumerate(snapshots)]
     for i, config in enumerate(configs):
         if config != configs[0]:
-            raise SnapshotError(f"snapshot {i} has another configuration than snapshot 0; a batch has one for all its games")
+            raise SnapshotError(
+                f"snapshot {i} has another configuration than snapshot 0; a batch has one for all its games"
+            )
     state = GameState(configs[0], len(snapshots))
     for game, snapshot in enumerate(snapshots):
         try:
@@ -220,7 +216,9 @@ class _Loader:
         self._load_level()
         self._load_table()
         players = self.snapshot["players"]
-        _require(isinstance(players, Sequence) and len(players) == self.players, f"players must be {self.players} dicts")
+        _require(
+            isinstance(players, Sequence) and len(players) == self.players, f"players must be {self.players} dicts"
+        )
         for seat, player in enumerate(players):
             self._load_player(seat, _mapping(player, f"player {seat}"))
         self._load_payment()
@@ -236,7 +234,8 @@ class _Loader:
         self.kind = kind = Kind.NONE if decision is None else _KINDS[decision]
         state.kind[game] = kind
         _require(
-            snapshot["phase"] == PHASES[kind], f"phase is {snapshot['phase']!r}, but decision {decision!r} is made in {PHASES[kind]!r}"
+            snapshot["phase"] == PHASES[kind],
+            f"phase is {snapshot['phase']!r}, but decision {decision!r} is made in {PHASES[kind]!r}",
         )
         state.seeds[game] = _integer(snapshot["seed"], "seed", 0, 2**64 - 1)
         state.keys[game] = rng.key(state.seeds[game : game + 1])[0]
@@ -262,10 +261,16 @@ class _Loader:
         state.unseen[game] = ALL_LEVEL_CARDS - sum(1 << card for card in cards)
         in_level = PHASES[self.kind] == "level"
         last = seen[-1] if in_level and cards else None
-        _require(snapshot["level_card"] == last, f"level_card is {snapshot['level_card']!r}; by level_seen and phase it is {last!r}")
+        _require(
+            snapshot["level_card"] == last,
+            f"level_card is {snapshot['level_card']!r}; by level_seen and phase it is {last!r}",
+        )
         state.level_card[game] = cards[-1] if last is not None else NO_CARD
         low, high = {Kind.JUMP: (0, 9), Kind.RUN: (1, 9), Kind.NONE: (0, 0)}.get(self.kind, (1, 10))
-        _require(low <= len(cards) <= high, f"level_seen has {len(cards)} cards; at decision {snapshot['decision']!r} it has {low} to {high}")
+        _require(
+            low <= len(cards) <= high,
+            f"level_seen has {len(cards)} cards; at decision {snapshot['decision']!r} it has {low} to {high}",
+        )
         if self.kind == Kind.RABBIT:
             _require(last == LevelCard.RABBIT.label, f"decision is 'rabbit', but level_card is {last!r}")
 
@@ -284,13 +289,18 @@ class _Loader:
             state.building_supply[building, game] = _integer(left, f"supply of {name}", 0, copies[building])
             state.on_offer[game] |= bit
         state.for_sale[game] = sum(1 << (BUY_FIRST + b) for b in Building if state.building_supply[b, game])
-        _require(state.on_offer[game] in markets(state.config), "supply of buildings: the configuration allows no such market")
+        _require(
+            state.on_offer[game] in markets(state.config),
+            "supply of buildings: the configuration allows no such market",
+        )
 
     def _load_player(self, seat: int, player: Mapping[str, Any]) -> None:
         state, game, who = self.state, self.game, f"player {seat}"
         _check_keys(player, _PLAYER_KEYS, who)
         state.coins[seat, game] = _integer(player["coins"], f"{who}: coins", 0, 2**15 - 1)
-        state.max_hearts[seat, game] = most = _integer(player["max_hearts"], f"{who}: max_hearts", START_HEARTS, MAX_HEARTS)
+        state.max_hearts[seat, game] = most = _integer(
+            player["max_hearts"], f"{who}: max_hearts", START_HEARTS, MAX_HEARTS
+        )
         state.hearts[seat, game] = _integer(player["hearts"], f"{who}: hearts", 0, most)
         state.jumps[seat, game] = _integer(player["jumps"], f"{who}: jumps", 0, JUMP_SUPPLY)
         state.jumping[seat, game] = _bool(player["jumping"], f"{who}: jumping")
@@ -312,19 +322,25 @@ class _Loader:
             used[seat, game] = _integer(wild[key], f"{who}: wild {key} used (of {most} {owner.label})", 0, most)
         self._load_bought(seat, player["bought"], who)
         state.picked[seat, game] = _pile(player["picked"], f"{who}: picked")
-        most = int(state.buildings[:, seat, game].sum())
-        state.picks_left[seat, game] = _integer(player["picks_left"], f"{who}: picks_left (of {most} buildings)", 0, most)
+        state.num_buildings[seat, game] = most = int(state.buildings[:, seat, game].sum())
+        state.picks_left[seat, game] = _integer(
+            player["picks_left"], f"{who}: picks_left (of {most} buildings)", 0, most
+        )
 
     def _load_bought(self, seat: int, bought: Any, who: str) -> None:
         state, game = self.state, self.game
-        _require(isinstance(bought, Sequence) and not isinstance(bought, str), f"{who}: bought must be a list of buildings")
+        _require(
+            isinstance(bought, Sequence) and not isinstance(bought, str), f"{who}: bought must be a list of buildings"
+        )
         buildings = [_named(name, _BUILDINGS, f"{who}: bought") for name in bought]
         if state.buyer[game] != seat:
             _require(not buildings, f"{who} has bought {bought}, but is not the buyer")
             return
         _require(len(set(buildings)) == len(buildings), f"{who} has bought a building twice this turn")
         for building in buildings:
-            _require(state.buildings[building, seat, game] > 0, f"{who} has bought {building.label}, but does not own it")
+            _require(
+                state.buildings[building, seat, game] > 0, f"{who} has bought {building.label}, but does not own it"
+            )
         state.bought[game] = sum(1 << (BUY_FIRST + building) for building in buildings)
 
     def _load_payment(self) -> None:
@@ -359,15 +375,27 @@ class _Loader:
         games = np.array([self.game])
         number = int(piles.size(self.state.paid[games])[0])
         _require(number < cost, f"pay: {number} treasures are paid already for a cost of {cost}")
-        _require(can_complete(self.state, games)[0], "pay: what is paid is no part of an allowed payment that can be completed")
+        _require(
+            can_complete(self.state, games)[0],
+            "pay: what is paid is no part of an allowed payment that can be completed",
+        )
 
     def _check_conservation(self) -> None:
         state, game = self.state, self.game
-        everywhere = [state.deck[game], state.discard[game], state.paid[game], *state.carried[:, game], *state.home[:, game]]
+        everywhere = [
+            state.deck[game],
+            state.discard[game],
+            state.paid[game],
+            *state.carried[:, game],
+            *state.home[:, game],
+        ]
         totals = piles.open_(np.array(everywhere, dtype=np.uint64)).sum(axis=1, dtype=np.int64)
         for treasure in Treasure:
             copies = TREASURE_COPIES[treasure]
-            _require(totals[treasure] == copies, f"there are {totals[treasure]} {treasure.label} treasures; the game has {copies}")
+            _require(
+                totals[treasure] == copies,
+                f"there are {totals[treasure]} {treasure.label} treasures; the game has {copies}",
+            )
         hearts = int(state.heart_supply[game]) + int(state.max_hearts[:, game].sum())
         _require(hearts == HEART_SUPPLY, f"there are {hearts} heart tokens; the game has {HEART_SUPPLY}")
         jumps = int(state.jump_supply[game]) + int(state.jumps[:, game].sum())
@@ -389,34 +417,52 @@ class _Loader:
                 _require(state.hearts[seat, game] > 0, f"{who} is in the level without hearts")
             if falling:
                 _require(kind == Kind.HERB_HUT, f"{who} is falling, but the decision is {kind.label!r}")
-                _require(not in_level and state.hearts[seat, game] == 0, f"{who} is falling, but in the level or with hearts")
+                _require(
+                    not in_level and state.hearts[seat, game] == 0, f"{who} is falling, but in the level or with hearts"
+                )
             if state.jumping[seat, game]:
                 _require(kind in (Kind.HERB_HUT, Kind.RABBIT), f"{who} is jumping, but the decision is {kind.label!r}")
             if state.carried[seat, game]:
                 choosing = falling and (picks > 0 or picked > 0)
                 _require(in_level or choosing, f"{who} carries treasures, but is not in the level")
             if picks or picked:
-                _require(kind in (Kind.HERB_HUT, Kind.STORE, Kind.REPTILE), f"{who} has picks to make at decision {kind.label!r}")
+                _require(
+                    kind in (Kind.HERB_HUT, Kind.STORE, Kind.REPTILE),
+                    f"{who} has picks to make at decision {kind.label!r}",
+                )
             if kind == Kind.HERB_HUT and (picks or picked):
                 _require(falling, f"{who} picks treasures to keep, but is not falling")
-                self._check_picks(seat, state.carried[seat, game], int(state.buildings[Building.HERB_HUT, seat, game]), "huts")
+                self._check_picks(
+                    seat, state.carried[seat, game], int(state.buildings[Building.HERB_HUT, seat, game]), "huts"
+                )
             if kind == Kind.STORE:
-                owned, held = int(state.buildings[:, seat, game].sum()), int(piles.size(state.home[seat : seat + 1, game])[0])
+                owned, held = (
+                    int(state.num_buildings[seat, game]),
+                    int(piles.size(state.home[seat : seat + 1, game])[0]),
+                )
                 if picks or picked:
                     self._check_picks(seat, state.home[seat, game], owned, "buildings")
                 else:
                     _require(held <= owned, f"{who} has {held} treasures and {owned} buildings, but nothing to pick")
             if kind == Kind.REPTILE and (picks or picked):
                 most = int(state.buildings[Building.REPTILE_STABLE, seat, game])
-                _require(not in_level and picks <= most and not picked, f"{who} cannot have {picks} of {most} stables to use")
+                _require(
+                    not in_level and picks <= most and not picked, f"{who} cannot have {picks} of {most} stables to use"
+                )
 
     def _check_picks(self, seat: int, hand: np.uint64, number: int, what: str) -> None:
         state, game, who = self.state, self.game, f"player {seat}"
         held, picked = piles.open_(np.array([hand, state.picked[seat, game]]))[:, :].T.astype(int)
         picks = int(state.picks_left[seat, game])
         _require(bool((picked <= held).all()), f"{who} has picked what is not in the hand")
-        _require(picks + int(picked.sum()) == number, f"{who} has {picks} picks left and {picked.sum()} picked, but {number} {what}")
-        _require(int(held.sum()) > number, f"{who} picks among {held.sum()} treasures with {number} {what}; there is nothing to choose")
+        _require(
+            picks + int(picked.sum()) == number,
+            f"{who} has {picks} picks left and {picked.sum()} picked, but {number} {what}",
+        )
+        _require(
+            int(held.sum()) > number,
+            f"{who} picks among {held.sum()} treasures with {number} {what}; there is nothing to choose",
+        )
 
     def _check_end(self) -> None:
         state, game, snapshot = self.state, self.game, self.snapshot
@@ -430,7 +476,9 @@ class _Loader:
         wanted = np.flatnonzero(coins == most).tolist() if most >= WINNING_COINS else []
         _require(winners == wanted, f"winners are {winners}; by the coins they are {wanted}")
         _require(truncated == (most < WINNING_COINS), "a game is truncated exactly if nobody has 20 coins")
-        _require(not truncated or state.round[game] == state.config.max_rounds, "a game is truncated only after max_rounds")
+        _require(
+            not truncated or state.round[game] == state.config.max_rounds, "a game is truncated only after max_rounds"
+        )
         state.truncated[game] = truncated
         state.terminated[game] = not truncated
         state.winners[winners, game] = True

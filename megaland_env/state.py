@@ -84,6 +84,7 @@ class GameState:
     carried: Words  # (P, N) pile
     home: Words  # (P, N) pile
     buildings: Bytes  # (23, P, N) copies owned
+    num_buildings: Bytes  # (P, N) how many those are in all
     fish_used: Bytes  # (P, N) wild fish used this round
     carrots_used: Bytes  # (P, N) wild carrots used this round
     picks_left: Bytes  # (P, N) huts, stables or storing still to do
@@ -166,7 +167,27 @@ _DTYPES: dict[Any, type] = {
     Bytes: np.uint8,
     Bools: np.bool_,
 }
-_SEATS = ["active", "legal", "asked", "winners", "coins", "hearts", "max_hearts", "jumps", "jumping", "in_level", "falling", "carried", "home", "buildings", "fish_used", "carrots_used", "picks_left", "picked"]
+_SEATS = [
+    "active",
+    "legal",
+    "asked",
+    "winners",
+    "coins",
+    "hearts",
+    "max_hearts",
+    "jumps",
+    "jumping",
+    "in_level",
+    "falling",
+    "carried",
+    "home",
+    "buildings",
+    "num_buildings",
+    "fish_used",
+    "carrots_used",
+    "picks_left",
+    "picked",
+]
 _ROWS = {"seen": (NUM_LEVEL_CARDS,), "building_supply": (NUM_BUILDINGS,), "buildings": (NUM_BUILDINGS,)}
 
 

@@ -46,23 +46,21 @@ ANSWERS: dict[Kind, Answer] = {
 }
 
 _IN_ORDER = tuple(RULES[stage] for stage in Stage)
+_STAGES = range(len(Stage))
 
 
 def play_on(state: GameState, moves: Moves) -> None:
     """Carry games on, stage by stage, until each waits for a decision or is over."""
-    waiting: list[list[Ints]] = [[] for _ in Stage]
-
-    def queue(moves: Moves) -> None:
+    waiting: list[list[Ints]] = [[] for _ in _STAGES]
+    while True:
         for stage, games in moves:
             if games.size:
                 waiting[stage].append(games)
-
-    queue(moves)
-    while True:
-        for stage, parts in enumerate(waiting):
+        for stage in _STAGES:
+            parts = waiting[stage]
             if parts:
                 break
         else:
             return
         waiting[stage] = []
-        queue(_IN_ORDER[stage](state, parts[0] if len(parts) == 1 else np.concatenate(parts)))
+        moves = _IN_ORDER[stage](state, parts[0] if len(parts) == 1 else np.concatenate(parts))

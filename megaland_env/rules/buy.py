@@ -31,7 +31,20 @@ from megaland_env.cards import (
 from megaland_env.events import Event
 from megaland_env.rng import constant
 from megaland_env.rules.flow import Moves, Stage, gain, part, split
-from megaland_env.state import NO_CARD, NOBODY, NOT_PAYING, PASS_ONLY, GameState, Ints, Words, add, buy_bit, put, some, where, where
+from megaland_env.state import (
+    NO_CARD,
+    NOBODY,
+    NOT_PAYING,
+    PASS_ONLY,
+    GameState,
+    Ints,
+    Words,
+    add,
+    buy_bit,
+    put,
+    some,
+    where,
+)
 
 Counts = npt.NDArray[np.uint8]
 
@@ -308,6 +321,7 @@ def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Count
             state.log.add(Event.JUMPS, games.take(given), state.buyer.take(games.take(given)), value=jumps.take(given))
 
     add(state.buildings, building.astype(np.int64) * state.coins.size + at, np.uint8(1))
+    add(state.num_buildings, at, np.uint8(1))
     shelf = state.at_seat(building, games)  # (23, N) has a building in the place of the seat
     left = state.building_supply.take(shelf) - np.uint8(1)
     put(state.building_supply, shelf, left)

@@ -59,10 +59,9 @@ Answer = Callable[[GameState, Ints, npt.NDArray[np.uint8]], Moves]
 
 def part(mask: npt.NDArray[np.bool_], games: Ints, *arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
     """The games for which ``mask`` (n,) is true, and the same columns of arrays (..., n)."""
-    number = np.count_nonzero(mask)
-    if number == mask.size:
-        return (games, *arrays)
     here = where(mask)
+    if here.size == mask.size:
+        return (games, *arrays)
     return (games.take(here), *(array.take(here, axis=-1) for array in arrays))
 
 
@@ -71,9 +70,7 @@ def split(games: Ints, chosen: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
     return part(chosen, games)[0], part(~chosen, games)[0]
 
 
-def ask(
-    state: GameState, games: Ints, at: Ints, kind: Kind, asked: npt.NDArray[np.bool_], legal: Words
-) -> Ints:
+def ask(state: GameState, games: Ints, at: Ints, kind: Kind, asked: npt.NDArray[np.bool_], legal: Words) -> Ints:
     """Let games wait for the decision of the seats that ``asked`` (P, n) marks; the games without any are returned.
 
     ``legal`` are the actions of the seats that are asked: (P, n), or without dimensions.
@@ -93,9 +90,7 @@ def ask(
     return others
 
 
-def gain(
-    state: GameState, games: Ints, at: Ints, amounts: npt.NDArray[Any], building: Building
-) -> None:
+def gain(state: GameState, games: Ints, at: Ints, amounts: npt.NDArray[Any], building: Building) -> None:
     """Pay ``amounts`` (P, n) of coins for a building."""
     add(state.coins, at, amounts.astype(np.int16))
     if state.log is not None:

@@ -283,7 +283,9 @@ def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
     return [(Stage.STABLES, owners), (Stage.DRAW, others)]
 
 
-def _log_stay_or_home(state: GameState, games: Ints, inside: Bools, leaving: Bools, brought: npt.NDArray[np.uint64]) -> None:
+def _log_stay_or_home(
+    state: GameState, games: Ints, inside: Bools, leaving: Bools, brought: npt.NDArray[np.uint64]
+) -> None:
     assert state.log is not None
     sizes = piles.size(brought)
     for seat in range(state.num_players):

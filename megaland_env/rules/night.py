@@ -27,7 +27,7 @@ def night(state: GameState, games: Ints) -> Moves:
         state.log.add(Event.FIRST_PLAYER, games, first)
 
     at = state.at(games)
-    owned = _buildings_owned(state, at)
+    owned = state.num_buildings.take(at)
     home = state.home.take(at)
     choosing = (owned > 0) & (piles.size(home) > owned)
     lost = home * (owned == 0)
@@ -35,13 +35,6 @@ def night(state: GameState, games: Ints) -> Moves:
     discard_hands(state, games, np.zeros_like(lost), lost)
     put(state.picks_left, at, owned * choosing)
     return [(Stage.STORING, games)]
-
-
-def _buildings_owned(state: GameState, at: Ints) -> npt.NDArray[np.uint8]:
-    """(P, n): how many buildings each seat owns."""
-    each = state.buildings.reshape(len(Building), -1).take(at, axis=1)
-    owned: npt.NDArray[np.uint8] = np.add.reduce(each, axis=0, dtype=np.uint8)
-    return owned
 
 
 def storing(state: GameState, games: Ints) -> Moves:

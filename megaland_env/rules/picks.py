@@ -19,7 +19,9 @@ from megaland_env.state import GameState, Ints, Words, add, put, some
 _NONE = constant(0)
 _TO_ACTIONS = constant(TREASURE_FIRST)
 # (64,): the first treasure of a set of types.
-_LOWEST = np.array([min((t for t in range(6) if types >> t & 1), default=piles.NO_TREASURE) for types in range(64)], np.uint8)
+_LOWEST = np.array(
+    [min((t for t in range(6) if types >> t & 1), default=piles.NO_TREASURE) for types in range(64)], np.uint8
+)
 
 
 def ask_picks(state: GameState, games: Ints, kind: Kind, hands: Words) -> Ints:

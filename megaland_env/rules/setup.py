@@ -57,7 +57,7 @@ def _set_out_market(state: GameState, games: Ints, seeds: Words) -> None:
     offered = sets.take(drawn)
     state.on_offer[games] = offered
     copies = copies_of(state.config)
-    state.building_supply[:, games] = _supplies(sets, copies).take(drawn, axis=1)
+    state.building_supply[:, games] = _supplies(state.config).take(drawn, axis=1)
     none = sum(1 << (BUY_FIRST + building) for building in Building if copies[building] == 0)
     state.for_sale[games] = offered & ~np.uint64(none)
     if state.log is not None:
@@ -85,10 +85,11 @@ def _markets(market: str, named: tuple[Building, ...] | None) -> Words:
     return np.array([sum(1 << (BUY_FIRST + b) for b in (*STAR_BUILDINGS, *chosen)) for chosen in sets], np.uint64)
 
 
-def _supplies(sets: Words, copies: tuple[int, ...]) -> npt.NDArray[np.uint8]:
-    """(23, number of sets): the copies of each building on the table in each market."""
-    on_offer = bits.members(sets >> np.uint64(BUY_FIRST), len(Building)).T
-    return on_offer * np.array(copies, np.uint8)[:, None]
+@lru_cache(maxsize=32)
+def _supplies(config: MegalandConfig) -> npt.NDArray[np.uint8]:
+    """(23, number of markets): the copies of each building on the table in each market."""
+    on_offer = bits.members(markets(config) >> np.uint64(BUY_FIRST), len(Building)).T
+    return on_offer * np.array(copies_of(config), np.uint8)[:, None]
 
 
 def _draw_first_player(state: GameState, games: Ints, seeds: Words) -> None:
@@ -100,5 +101,3 @@ def _draw_first_player(state: GameState, games: Ints, seeds: Words) -> None:
     state.first_player[games] = first
     if state.log is not None:
         state.log.add(Event.FIRST_PLAYER, games, first)
-
-

@@ -75,7 +75,9 @@ def _draw_one(state: GameState, games: Ints, seats: Ints, deck: Words, luck: Wor
     if state.log is not None:
         item = np.where(treasure < piles.NO_TREASURE, treasure.astype(np.int8), NOTHING)
         state.log.add(Event.DRAW, games, seats, item)
-    card: Words = piles.ONE_CARD.take(treasure, mode="clip")  # where nothing is left it points past the treasures: no card
+    card: Words = piles.ONE_CARD.take(
+        treasure, mode="clip"
+    )  # where nothing is left it points past the treasures: no card
     return card
 
 
