@@ -1,8 +1,8 @@
 """Agents: the protocol, the random agent, and agents by name.
 
 An agent is anything with ``act(decisions) -> (M,) actions``. A name finds it through the entry-point group
-``megaland.agents``, where any installed package may announce its own; ``package.module:Class`` finds one that is not announced.
-Parameters follow after a colon: ``threshold:risk=0.3``.
+``megaland.agents``, where any installed package may announce its own; ``package.module:Class`` finds one that is not
+announced. Parameters follow after a colon: ``threshold:risk=0.3``.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ class MegalandConfig:
     Attributes:
         num_players: seats at the table, 2 to 5 (C1).
         market: the seven normal buildings on offer (S1): ``"spread"`` draws a set with every cost from 1 to 5,
-            ``"random"`` draws any set, seven names (``"Lodge"``, ``"lodge"`` or ``"LODGE"``) or ``Building`` members fix it.
-            Names are kept as they stand in the rules, in the order of the rules.
+            ``"random"`` draws any set; seven names (``"Lodge"``, ``"lodge"`` or ``"LODGE"``) or ``Building`` members
+            fix it. Names are kept as they stand in the rules, in the order of the rules.
         first_player: the seat that begins (S2); ``None`` draws it.
         payment: ``"choose"`` is the full game; ``"auto"`` makes each choice of a treasure to pay for the player: of the
             legal ones the type held most, and among equals the type with most copies.
@@ -97,7 +97,10 @@ class MegalandConfig:
         unknown = [name for name in values if name not in known]
         if unknown:
             raise ConfigError(f"unknown configuration field {unknown[0]!r}; the fields are {', '.join(known)}")
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+        fields_: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        return cls(**fields_)
 
 
 def building_named(name: str | Building) -> Building:

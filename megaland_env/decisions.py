@@ -1,7 +1,7 @@
 """``Decisions``: pending decisions of many games as one batch of rows, which is all that an agent is given.
 
-Nothing of it leads to the games or to their seeds: an agent reads ``legal`` and the public ``view``, takes its luck from
-``random``, and plans on ``fork``, whose games have luck of their own.
+Nothing of it leads to the games or to their seeds: an agent reads ``legal`` and the public ``view``, takes its luck
+from ``random``, and plans on ``fork``, whose games have luck of their own.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ class Decisions:
     def random(self, k: int, *, seed: int = 0) -> npt.NDArray[np.float64]:
         """(M, k) uniform numbers in [0, 1): luck for the agent that decides.
 
-        Keyed by the game, the seat, how often the seat has decided, and the agent's own ``seed``: the same agent in the same
-        game draws the same, in any batch and with any number of workers. Nothing can be computed back from it.
+        Keyed by the game, the seat, how often the seat has decided, and the agent's own ``seed``: the same agent in the
+        same game draws the same, in any batch and with any number of workers. Nothing can be computed back from it.
         """
         hidden = self._hidden_words(rng.Purpose.AGENT)
         agent = rng.agent_key(seed)
@@ -132,8 +132,8 @@ class Decisions:
     def fork(self, times: int, seed: int = 0) -> MegalandGames:
         """Copies to plan with: row r becomes games ``r * times`` to ``(r + 1) * times - 1`` of a new batch.
 
-        They stand at this very decision, all other seats still pending, with *fresh* seeds: the luck to come is not that
-        of the real game. The fresh seeds are keyed as ``random`` is.
+        They stand at this very decision, all other seats still pending, with *fresh* seeds: the luck to come is not
+        that of the real game. The fresh seeds are keyed as ``random`` is.
 
         Raises:
             ValueError: ``times`` is not positive.

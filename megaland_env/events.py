@@ -52,7 +52,7 @@ class Event(IntEnum):
         return self.name.lower()
 
 
-# How an event's columns read in words: the key of the item and the enum that names it, and whether a value belongs to it.
+# How an event's columns read in words: the key of the item and the enum that names it; and which have a value.
 _ITEMS: dict[Event, tuple[str, type[IntEnum]]] = {
     Event.MARKET: ("building", Building),
     Event.DRAW: ("treasure", Treasure),
@@ -136,7 +136,8 @@ class EventLog:
     ) -> None:
         """Append events of several seats at one instant, seats ascending.
 
-        ``concerned`` (P, n) says for which seats (rows) of which games (columns); ``item`` and ``value`` are scalars or (P, n).
+        ``concerned`` (P, n) says for which seats (rows) of which games (columns); ``item`` and ``value`` are scalars or
+        (P, n).
         """
         for seat, row in enumerate(concerned):
             here = np.flatnonzero(row)
@@ -154,7 +155,7 @@ class EventLog:
         if len(self._chunks) > 1:
             self._chunks = [tuple(np.concatenate(parts) for parts in zip(*self._chunks, strict=True))]
         if not self._chunks:
-            return EventColumns(*(np.empty(0, dtype=dtype) for dtype in _DTYPES))
+            self._chunks = [tuple(np.empty(0, dtype=dtype) for dtype in _DTYPES)]
         return EventColumns(*self._chunks[0])
 
     def drain(self) -> EventColumns:

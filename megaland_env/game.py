@@ -31,12 +31,12 @@ _NOTHING = constant(0)
 class MegalandGames:
     """N games of P seats, played side by side; each goes on as soon as its own decision is made.
 
-    ``reset`` starts the games; ``active``, ``kind`` and ``legal`` say who must decide what, or ``decisions()`` all of it as one
-    batch of rows; ``step`` carries the choices out up to the next decision of each game. Finished games never move, and
-    nothing resets by itself. A game of seed s plays the same in any batch and at any position in it.
+    ``reset`` starts the games; ``active``, ``kind`` and ``legal`` say who must decide what, or ``decisions()`` all of
+    it as one batch of rows; ``step`` carries the choices out up to the next decision of each game. Finished games never
+    move, and nothing resets by itself. A game of seed s plays the same in any batch and at any position in it.
 
-    All arrays that are given out have the games first; they are views of the engine's own where that will do: read them,
-    copy what you keep, and change nothing.
+    All arrays that are given out have the games first; they are views of the engine's own where that will do: read
+    them, copy what you keep, and change nothing.
 
     Args:
         config: of all the games; the default is the full game for four.
@@ -144,7 +144,7 @@ class MegalandGames:
 
     @property
     def rewards(self) -> npt.NDArray[np.float32]:
-        """(N, P) what each seat was paid by the last ``step`` or ``reset`` that named the game; 0 if it could not move."""
+        """(N, P) what each seat was paid by the last ``step`` that named the game; 0 if it could not move."""
         return self._rewards.T
 
     # ---------------------------------------------------------------------------------------------- playing
@@ -153,7 +153,8 @@ class MegalandGames:
         """Start games anew.
 
         Args:
-            seeds: an integer s gives the game at position i the seed s + i (mod 2**64); an array gives each game its own.
+            seeds: an integer s gives the game at position i the seed s + i (mod 2**64); an array gives each game its
+                own.
             index: (n,) positions of the games to start; all by default.
 
         Raises:
@@ -241,7 +242,8 @@ class MegalandGames:
         answers = np.asarray(actions)
         if answers.shape != (len(decisions),) or (answers.dtype.kind not in "iu" and answers.size):
             raise ValueError(
-                f"actions must be ({len(decisions)},) integers, one for each decision, not {answers.dtype} {answers.shape}"
+                f"actions must be ({len(decisions)},) integers, one for each decision, "
+                f"not {answers.dtype} of shape {answers.shape}"
             )
         if answers.size and not (answers.min() >= 0 and answers.max() < NUM_ACTIONS):
             wrong = answers[(answers < 0) | (answers >= NUM_ACTIONS)][0]
@@ -333,8 +335,8 @@ class MegalandGames:
         array = np.asarray(actions)
         if array.shape != (number, self.num_players):
             raise ValueError(
-                f"actions must have the shape ({number}, {self.num_players}), a row for each game and a column for each seat, "
-                f"not {array.shape}"
+                f"actions must have the shape ({number}, {self.num_players}), a row for each game and a column for "
+                f"each seat, not {array.shape}"
             )
         if array.dtype.kind not in "iu" and array.size:
             raise ValueError(f"actions must be integers, not {array.dtype}")

@@ -13,7 +13,7 @@ _SETS = 1 << NUM_LEVEL_CARDS
 
 
 def _deadly_table() -> npt.NDArray[np.uint8]:
-    """(1024, 9, 2, 2): how many cards of a set make fall who has so many hearts, owns Soap Makers or not, jumps or not."""
+    """(1024, 9, 2, 2): how many cards of a set are deadly by hearts, Soap Makers (no, yes) and jumping (no, yes)."""
     holds = (np.arange(_SETS)[:, None] >> np.arange(NUM_LEVEL_CARDS)) & 1
     table = np.zeros((_SETS, MAX_HEARTS + 1, 2, 2), np.uint8)
     for soap in range(2):

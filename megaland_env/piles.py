@@ -1,8 +1,8 @@
 """A pile of treasures as one 64-bit word: one byte for each type, in the order of C2, the lowest byte first.
 
 There are at most 96 treasures, so no byte ever overflows and piles add, subtract and compare as plain numbers:
-``discard += carried`` is the rule and the code. The treasure deck, the discard pile and every hand are such words. Beside
-six separate counts this needs a sixth of the NumPy calls, and gives these for a few operations a word:
+``discard += carried`` is the rule and the code. The treasure deck, the discard pile and every hand are such words.
+Beside six separate counts this needs a sixth of the NumPy calls, and gives these for a few operations a word:
 
 - all running totals at once (a multiplication by ``ONES``), the last of which is the number of cards;
 - which of six counts exceed something (a subtraction from bytes whose top bit is set).
@@ -73,7 +73,8 @@ def card_at(piles: Pile, positions: Pile) -> npt.NDArray[np.uint8]:
     passed |= _TOPS
     passed -= piles * ONES
     passed &= _TOPS
-    return np.bitwise_count(passed)
+    number: npt.NDArray[np.uint8] = np.bitwise_count(passed)
+    return number
 
 
 def open_(piles: Pile) -> npt.NDArray[np.uint8]:

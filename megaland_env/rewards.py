@@ -1,7 +1,7 @@
 """Reward functions, injected into the engine: ``MegalandGames(..., reward="win")``.
 
-A reward is any callable of an ``Outcome`` that returns (n, P) numbers. One that pays only when a game ends says so with an
-attribute ``at_end_only = True`` and is then called for those games alone.
+A reward is any callable of an ``Outcome`` that returns (n, P) numbers. One that pays only when a game ends says so with
+an attribute ``at_end_only = True`` and is then called for those games alone.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Reward(Protocol):
 
 @dataclass(frozen=True)
 class Win:
-    """1 / number of winners for each winner, shifted so that a table's rewards sum to 0; nothing for a truncated game."""
+    """1 / number of winners for each winner, shifted so that a table's rewards sum to 0; 0 for a truncated game."""
 
     at_end_only = True
 
@@ -77,8 +77,8 @@ class Coins:
 class Shaped:
     """``win`` plus potential-based shaping, gamma * Phi(s') - Phi(s) with Phi = margin / 20.
 
-    Phi is taken at a seat's own observations, so that the terms cancel along its trajectory as the theory wants (Ng, Harada
-    and Russell, 1999); it is 0 at termination and kept at truncation, where a learner bootstraps.
+    Phi is taken at a seat's own observations, so that the terms cancel along its trajectory as the theory wants (Ng,
+    Harada and Russell, 1999); it is 0 at termination and kept at truncation, where a learner bootstraps.
 
     Attributes:
         gamma: the discount; it must equal the learner's.

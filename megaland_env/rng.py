@@ -1,7 +1,7 @@
 """Chance by address: every random outcome is a pure function of a game's seed and an address.
 
-No stream is shared and nothing is pre-shuffled, so a game with seed ``s`` plays the same in any batch, at any
-position in it, and one seat's choice never changes the cards that another will meet. All arithmetic is modulo 2**64.
+No stream is shared and nothing is pre-shuffled, so a game with seed ``s`` plays the same in any batch, at any position
+in it, and one seat's choice never changes the cards that another will meet. All arithmetic is modulo 2**64.
 
 **The mixer** (the finaliser of SplitMix64)::
 
@@ -18,35 +18,36 @@ position in it, and one seat's choice never changes the cards that another will 
 with ``purpose < 2**8``, ``round < 2**24``, ``seat < 2**8`` and ``count < 2**24``. ``seat`` is 0 where no seat is
 concerned, ``round`` is 0 where no round is (the first round of a game is 1).
 
-**A choice among n**: ``choose(word, n) = ((word >> 32) * n) >> 32``, for ``n < 2**32`` (its bias is below ``n / 2**32``).
+**A choice among n**: ``choose(word, n) = ((word >> 32) * n) >> 32``, for ``n < 2**32`` (its bias is below
+``n / 2**32``).
 
-**A weighted draw**: from a pile with counts ``c[0..5]`` (order of C2), ``t = choose(word, sum(c))``; the treasure drawn is
-the first whose running total ``c[0] + ... + c[i]`` exceeds ``t``.
+**A weighted draw**: from a pile with counts ``c[0..5]`` (order of C2), ``t = choose(word, sum(c))``; the treasure drawn
+is the first whose running total ``c[0] + ... + c[i]`` exceeds ``t``.
 
-**The purposes** are numbered as in ``Purpose``: MARKET is 1, FIRST_PLAYER 2, and so on in the order of this table.
+**The purposes** are numbered as in ``Purpose``: MARKET is 1, FIRST_PLAYER 2, and so on down this table to POND, 11.
 
-**The addresses in use** (purpose, round, seat, count; k counts from 0):
+**The addresses in use** (k counts from 0):
 
-======================  =====  ======  =====  ===============================================================================
-what                    round  seat    count  the choice
-======================  =====  ======  =====  ===============================================================================
-MARKET                  0      0       0      index into the list of allowed sets of seven normal buildings, each set in the
-                                              order of C6, the list in lexicographic order
-FIRST_PLAYER            0      0       0      among the P seats
-REVEAL                  r      0       j      reveal number j (from 0) of round r: among the unseen level cards, order of C3
-ENTER                   r      seat    0      weighted draw on entering the level (L1)
-STAY                    r      seat    j - 1  weighted draw for staying (L9), j level cards having been seen
-BOX                     r      seat    0      weighted draw for the Treasure Box (L6)
-SOAP                    r      seat    0      weighted draw for Soap Makers (L5)
-RABBIT                  r      seat    0..2   weighted draws of one trade (L8)
-LABORATORY              r      seat    k      weighted draw for the k-th Laboratory (L7)
-STABLE                  r      seat    k      weighted draw for the k-th Reptile Stable asked on this return (L10)
-POND                    r      seat    k      weighted draw for the k-th Fishing Pond (N3)
-LEARNER                 0      0       0      among the P seats: where the one learner of an environment sits
-OPPONENT                0      seat    0      who of a weighted pool plays the seat in an environment of one learner
-======================  =====  ======  =====  ===============================================================================
+============  =====  ====  ======  ============================================================================
+purpose       round  seat  count   the choice
+============  =====  ====  ======  ============================================================================
+MARKET        0      0     0       index into the list of allowed sets of seven normal buildings, each set in
+                                   the order of C6, the list in lexicographic order
+FIRST_PLAYER  0      0     0       among the P seats
+REVEAL        r      0     k       reveal k of round r: among the unseen level cards, in the order of C3
+ENTER         r      seat  0       weighted draw on entering the level (L1)
+STAY          r      seat  j - 1   weighted draw for staying (L9) when j level cards have been seen
+BOX           r      seat  0       weighted draw for the Treasure Box (L6)
+SOAP          r      seat  0       weighted draw for Soap Makers (L5)
+RABBIT        r      seat  0 to 2  weighted draws of one trade (L8)
+LABORATORY    r      seat  k       weighted draw for Laboratory k (L7)
+STABLE        r      seat  k       weighted draw for the k-th Reptile Stable used on this return (L10)
+POND          r      seat  k       weighted draw for Fishing Pond k (N3)
+LEARNER       0      0     0       among the P seats: where the one learner of an environment sits
+OPPONENT      0      seat  0       who of a weighted pool plays the seat in an environment of one learner
+============  =====  ====  ======  ============================================================================
 
-A draw that finds both piles empty uses up its address all the same. A seat draws at most once at each of these addresses.
+A draw that finds both piles empty uses up its address all the same. A seat draws at most once at each address.
 
 **Episodes.** The e-th game that a self-resetting slot plays after ``reset(seed=s)`` has the seed
 ``mix(s, EPISODE, 0, 0, e)`` for e >= 1; the game right after the reset (e = 0) has the seed s itself.
@@ -134,7 +135,7 @@ def key(seeds: Words) -> Words:
 
 @cache
 def offset(purpose: int, round_: int = 0, seat: int = 0, count: int = 0) -> Words:
-    """``GOLDEN * address``: what an address adds to the key. Addresses are sums, so offsets add up. Without dimensions."""
+    """``GOLDEN * address``: what an address adds to the key. Addresses are sums, so offsets add up; no dimensions."""
     return constant(_GOLDEN * ((purpose << 56) + (round_ << 32) + (seat << 24) + count))
 
 

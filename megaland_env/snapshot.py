@@ -62,15 +62,20 @@ _LEVEL_CARDS = {card.label: card for card in LevelCard}
 _BUILDINGS = {building.label: building for building in Building}
 _KINDS = {kind.label: kind for kind in Kind if kind != Kind.NONE}
 
-_KEYS = ["config", "seed", "steps", "decisions", "round", "phase", "decision", "active", "first_player", "buyer", "treasure_deck", "discard", "level_seen", "level_card", "supply", "players", "pay", "winners", "truncated"]
-_PLAYER_KEYS = ["coins", "hearts", "max_hearts", "jumps", "jumping", "in_level", "falling", "carried", "home", "buildings", "wild_used", "bought", "picks_left", "picked"]
+_KEYS = (
+    "config seed steps decisions round phase decision active first_player buyer treasure_deck discard level_seen "
+    "level_card supply players pay winners truncated"
+).split()
+_PLAYER_KEYS = (
+    "coins hearts max_hearts jumps jumping in_level falling carried home buildings wild_used bought picks_left picked"
+).split()
 
 
 class SnapshotError(ValueError):
     """A snapshot that no game can be in; the message says what is wrong."""
 
 
-# ------------------------------------------------------------------------------------------------- from a state to words
+# ---- from a state to words
 
 
 def describe(state: GameState, game: int) -> Snapshot:
@@ -146,7 +151,7 @@ def _payment(state: GameState, game: int) -> dict[str, Any] | None:
     }
 
 
-# ------------------------------------------------------------------------------------------------- from words to a state
+# ---- from words to a state
 
 
 def load(snapshots: Sequence[Mapping[str, Any]]) -> GameState:
@@ -484,7 +489,7 @@ class _Loader:
         state.winners[winners, game] = True
 
 
-# ------------------------------------------------------------------------------------------------- small checks
+# ---- small checks
 
 
 def _require(holds: bool | np.bool_, message: str) -> None:

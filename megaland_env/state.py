@@ -1,7 +1,7 @@
 """``GameState``: all that a batch of games is, as arrays with the games on the last, contiguous axis.
 
-P is the number of seats, N the number of games. A rule works on some of the games: ``games`` (n,) are their positions, and
-``state.at(games)`` (P, n) are the positions of their seats in any (P, N) array, for ``array.take(at)`` and ``put``.
+P is the number of seats, N the number of games. A rule works on some of the games: ``games`` (n,) are their positions,
+and ``state.at(games)`` (P, n) are the positions of their seats in any (P, N) array, for ``array.take(at)`` and ``put``.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ PASS_ONLY = rng.constant(1 << PASS)
 class GameState:
     """The arrays of N games of P seats. In the comments: the shape, and what an entry means.
 
-    All arrays of one dtype are rows of one block (rows, N), so that starting games anew and copying them is one operation a
-    block. ``_ROWS`` says how many rows each has beyond one.
+    All arrays of one dtype are rows of one block (rows, N), so that starting games anew and copying them is one
+    operation a block.
     """
 
     # Chance (rng.py)
@@ -103,7 +103,7 @@ class GameState:
         self.log: EventLog | None = None
         self._seats: Ints = num_games * np.arange(config.num_players)[:, None]
         fields = _fields(config.num_players)
-        self._blocks = {
+        self._blocks: dict[type, npt.NDArray[Any]] = {
             dtype: np.zeros((sum(rows for _, d, _, rows in fields if d == dtype), num_games), dtype)
             for dtype in dict.fromkeys(dtype for _, dtype, _, _ in fields)
         }
@@ -167,27 +167,10 @@ _DTYPES: dict[Any, type] = {
     Bytes: np.uint8,
     Bools: np.bool_,
 }
-_SEATS = [
-    "active",
-    "legal",
-    "asked",
-    "winners",
-    "coins",
-    "hearts",
-    "max_hearts",
-    "jumps",
-    "jumping",
-    "in_level",
-    "falling",
-    "carried",
-    "home",
-    "buildings",
-    "num_buildings",
-    "fish_used",
-    "carrots_used",
-    "picks_left",
-    "picked",
-]
+_SEATS = (
+    "active legal asked winners coins hearts max_hearts jumps jumping in_level falling carried home buildings "
+    "num_buildings fish_used carrots_used picks_left picked"
+).split()
 _ROWS = {"seen": (NUM_LEVEL_CARDS,), "building_supply": (NUM_BUILDINGS,), "buildings": (NUM_BUILDINGS,)}
 
 
@@ -208,7 +191,7 @@ def where(mask: npt.NDArray[Any]) -> Ints:
 
 def some(mask: npt.NDArray[Any]) -> bool:
     """Whether anything in ``mask`` is true or not zero: ``mask.any()`` in a quarter of the time."""
-    return np.count_nonzero(mask) > 0
+    return bool(np.count_nonzero(mask))
 
 
 def put(array: npt.NDArray[Any], at: Ints, values: npt.NDArray[Any] | int | np.generic) -> None:

@@ -14,7 +14,12 @@ from megaland_env import rng
 from megaland_env.agent import Agent, make_agent
 
 OpponentSpec = (
-    str | Agent | Sequence[str | Agent] | Sequence[tuple[str | Agent, float]] | Mapping[str, float] | Mapping[Agent, float]
+    str
+    | Agent
+    | Sequence[str | Agent]
+    | Sequence[tuple[str | Agent, float]]
+    | Mapping[str, float]
+    | Mapping[Agent, float]
 )
 """What an environment takes as ``opponents``; ``Opponents.of`` says what it means."""
 
@@ -40,8 +45,10 @@ class Opponents:
 
         - an agent: it plays all the other seats;
         - a sequence of P - 1 agents: one for each other seat, clockwise from the learner;
-        - a mapping of agents to weights, or a sequence of pairs (agent, weight): for each seat of each game one of them is
-          drawn, in proportion to the weights.
+        - a mapping of agents to weights, or a sequence of pairs (agent, weight): for each seat of each game one of them
+          is drawn, in proportion to the weights.
+
+        A name that stands there twice is one agent, asked once for all its seats.
 
         Raises:
             ValueError: there is no such agent, nobody is named, or the weights are not such numbers.
@@ -54,11 +61,11 @@ class Opponents:
         if not entries:
             raise ValueError("opponents names nobody")
         if not all(_is_weighted(entry) for entry in entries):
-            return cls(tuple(make_agent(entry) for entry in entries), None)
+            return cls(_make_each(entries), None)
         weights = tuple(float(weight) for _, weight in entries)
         if not (all(0 <= weight < np.inf for weight in weights) and sum(weights) > 0):
-            raise ValueError(f"the weights of opponents are {weights}; they must be 0 or more, and one of them more than 0")
-        return cls(tuple(make_agent(agent) for agent, _ in entries), weights)
+            raise ValueError(f"the weights of opponents are {weights}; none may be below 0, and one must be above")
+        return cls(_make_each([agent for agent, _ in entries]), weights)
 
     def check_table(self, num_players: int) -> None:
         """Whether they can fill a table.
@@ -67,7 +74,8 @@ class Opponents:
             ValueError: they are named seat by seat, and there are not P - 1 of them.
         """
         if self.weights is None and len(self.agents) != num_players - 1:
-            raise ValueError(f"opponents names {len(self.agents)} agents; a table of {num_players} needs {num_players - 1}")
+            number = len(self.agents)
+            raise ValueError(f"opponents names {number} agents; a table of {num_players} needs {num_players - 1}")
 
     def draw(
         self, seeds: npt.NDArray[np.uint64], learner: npt.NDArray[np.int64], num_players: int
@@ -87,6 +95,11 @@ class Opponents:
         words = np.stack([rng.mix(seeds, rng.Purpose.OPPONENT, seat=seat) for seat in range(num_players)])
         drawn = np.searchsorted(bounds, (words >> np.uint64(11)) * 2.0**-53 * bounds[-1], side="right")
         return np.where(places > 0, drawn, LEARNER)
+
+
+def _make_each(entries: Sequence[str | Agent]) -> tuple[Agent, ...]:
+    named = {entry: make_agent(entry) for entry in entries if isinstance(entry, str)}
+    return tuple(named[entry] if isinstance(entry, str) else make_agent(entry) for entry in entries)
 
 
 def _is_weighted(entry: Any) -> bool:

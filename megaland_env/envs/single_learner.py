@@ -1,8 +1,8 @@
 """``SingleLearnerGames``: games in which the caller has one seat and agents play the others. Knows no environment API.
 
-It is what all environments of one learner have in common: whose seat is whose, the opponents' moves, the learner's rewards,
-and the seeds of the games that a slot plays one after the other. The adapters over it only put things into the shape that
-their library expects.
+It is what all environments of one learner have in common: whose seat is whose, the opponents' moves, the learner's
+rewards, and the seeds of the games that a slot plays one after the other. The adapters over it only put things into the
+shape that their library expects.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ ILLEGAL = ("raise", "random")
 class SingleLearnerGames:
     """N slots, each of which plays one game after the other; the learner has one seat in each game.
 
-    After ``reset`` and after every ``step`` each game waits for its learner, or is over and waits for ``restart``. A step
-    carries out the learner's choices together with those of the opponents who are asked at the same moment, and then lets
-    the opponents play on alone. Each agent is called once a moment, with all the decisions that are its own in any game.
+    After ``reset`` and after every ``step`` each game waits for its learner, or is over and waits for ``restart``. A
+    step carries out the learner's choices together with those of the opponents who are asked at the same moment, and
+    then lets the opponents play on alone. Each agent is called once a moment, with all its decisions in any game.
 
     Args:
         config: of all the games; the default is the full game for four.
@@ -42,8 +42,8 @@ class SingleLearnerGames:
         opponents: who has the other seats (``Opponents.of``).
         seat: the learner's seat in every game; ``None`` draws it for each game, from the game's seed.
         reward: as in ``MegalandGames``. The learner's rewards add up from one of its observations to the next.
-        illegal: what an illegal choice of the learner does: ``"raise"`` an ``IllegalActionError``, or play a ``"random"``
-            legal action in its place, which is counted.
+        illegal: what an illegal choice of the learner does: ``"raise"`` an ``IllegalActionError``, or play a
+            ``"random"`` legal action in its place, which is counted.
 
     Attributes:
         games: the games; for reading.
@@ -106,7 +106,8 @@ class SingleLearnerGames:
     @property
     def over(self) -> Bools:
         """(N,) the games that have ended and wait for ``restart``; the others wait for their learner."""
-        return self.games.kind == Kind.NONE
+        over: Bools = self.games.kind == Kind.NONE
+        return over
 
     @property
     def win_shares(self) -> npt.NDArray[np.float64]:
@@ -135,10 +136,12 @@ class SingleLearnerGames:
         """
         drawn = Opponents.of(opponents)
         drawn.check_table(self.num_players)
-        # Of the agents so far those are kept who still sit somewhere; numbers are positions in the list, so they change.
+        # Of the agents so far those are kept who still sit somewhere; an agent's number is its position, so it changes.
         seated = np.unique(self._player[self._player != LEARNER])
         agents = [self._agents[number] for number in seated]
-        agents += [agent for agent in drawn.agents if not any(agent is other for other in agents)]
+        for agent in drawn.agents:
+            if not any(agent is other for other in agents):
+                agents.append(agent)
         numbers = np.full(len(self._agents) + 1, LEARNER)
         numbers[seated] = np.arange(seated.size)
         self._player = numbers[self._player]  # LEARNER is -1, and so finds the last entry
@@ -173,8 +176,8 @@ class SingleLearnerGames:
             seats = np.full(games.size, self._fixed_seat, np.int64)
         self.seats[games] = seats
         self._player[:, games] = self._numbers[self._opponents.draw(seeds, seats, self.num_players)]
-        # A new game asks all seats at once (L9 of the first card: nobody can have fallen, and there are no jump tokens yet),
-        # so the learner is always asked first and no opponent moves before it.
+        # A new game asks all seats at once (L9 of the first card: nobody can have fallen, and there are no jump tokens
+        # yet), so the learner is asked from the start and no opponent moves before it.
         began = perf_counter()
         self.games.reset(seeds, index=games)
         self.seconds["engine"] += perf_counter() - began
@@ -184,7 +187,7 @@ class SingleLearnerGames:
 
         Args:
             actions: (N,) integers; ignored where the game is over.
-            index: (n,) the slots that move; ``actions`` is then (n,). Nothing changes in the others, ``rewards`` included.
+            index: (n,) the slots that move; ``actions`` is then (n,). Nothing changes in the others, nor their rewards.
 
         Raises:
             IllegalActionError: a choice is not legal and ``illegal`` is ``"raise"``; nothing has changed.
@@ -248,7 +251,9 @@ class SingleLearnerGames:
 
     def _without_learner(self, games: Ints) -> Bools:
         """(n,) which of ``games`` must go on: they are not over, and do not wait for the learner."""
-        return ~(self.games.active[games, self.seats[games]] | (self.games.kind[games] == Kind.NONE))
+        asked = self.games.active[games, self.seats[games]]
+        going_on: Bools = ~asked & (self.games.kind[games] != Kind.NONE)
+        return going_on
 
     # ---------------------------------------------------------------------------------------------- saving
 

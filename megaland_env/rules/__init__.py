@@ -1,7 +1,7 @@
-"""The rules of Megaland, one module a chapter: ``setup`` (S), ``level`` (L), ``buy`` (B), ``night`` (N), ``treasure`` (D).
+"""The rules of Megaland, one module a chapter: setup.py (S), treasure.py (D), level.py (L), buy.py (B), night.py (N).
 
-``RULES`` says what happens in each stage, ``ANSWERS`` what follows from each kind of decision, and ``play_on`` carries a
-batch of games from there to the next decision of each.
+``RULES`` says what happens in each stage, ``ANSWERS`` what follows from each kind of decision, and ``play_on`` carries
+a batch of games from there to the next decision of each.
 """
 
 from __future__ import annotations
@@ -56,11 +56,9 @@ def play_on(state: GameState, moves: Moves) -> None:
         for stage, games in moves:
             if games.size:
                 waiting[stage].append(games)
-        for stage in _STAGES:
-            parts = waiting[stage]
-            if parts:
-                break
-        else:
+        earliest = next((number for number in _STAGES if waiting[number]), None)
+        if earliest is None:
             return
-        waiting[stage] = []
-        moves = _IN_ORDER[stage](state, parts[0] if len(parts) == 1 else np.concatenate(parts))
+        parts = waiting[earliest]
+        waiting[earliest] = []
+        moves = _IN_ORDER[earliest](state, parts[0] if len(parts) == 1 else np.concatenate(parts))

@@ -92,9 +92,9 @@ def turn(state: GameState, games: Ints) -> Moves:
     home = piles.open_(hand)
     rights = wild_rights(state, at)
     most = np.minimum(np.add.reduce(_usable_for_building(home, rights), axis=0, dtype=np.uint8), _MOST_CARDS)
-    legal = _AFFORDABLE.take(most)
-    legal &= state.for_sale.take(games)  # B5
+    legal = state.for_sale.take(games)  # B5
     legal &= ~state.bought.take(games)  # one of each type per turn
+    legal &= _AFFORDABLE.take(most)
     legal |= _hearts_for_sale(state, games, at, home, rights)
     legal |= PASS_ONLY
     if not state.config.skip_forced:
@@ -228,7 +228,8 @@ def can_complete(state: GameState, games: Ints) -> npt.NDArray[np.bool_]:
     allowed = ((paid <= most) | (real & is_heart)).all(axis=0)
     real_left = ~is_heart | ((home + paid) * real).any(axis=0)
     usable = np.add.reduce(_usable(state, games, at, home, need), axis=0, dtype=np.uint8)
-    return allowed & real_left & (usable >= need)
+    can: npt.NDArray[np.bool_] = allowed & real_left & (usable >= need)
+    return can
 
 
 def _pay_automatically(state: GameState, games: Ints, at: Ints, held: Counts) -> Moves:

@@ -22,9 +22,10 @@ from megaland_env.state import PASS_ONLY, GameState, Ints, Words, add, put, some
 class Stage(IntEnum):
     """What happens next in a game.
 
-    The order is that in which a batch is worked through, which no game can notice: the earliest stage that any game waits
-    in is run first, so that games that went different ways meet again before the long ones. A step works once through
-    the level, once through buying and the night, and once more through the level for the games that begin a new round.
+    The order is that in which a batch is worked through, which no game can notice: the earliest stage that any game
+    waits in is run first, so that games that went different ways meet again before the long ones. A step works once
+    through the level, once through buying and the night, and once more through the level for the games that begin a
+    new round.
     """
 
     STABLES = 0  # L10
@@ -65,6 +66,11 @@ def part(mask: npt.NDArray[np.bool_], games: Ints, *arrays: npt.NDArray[Any]) ->
     return (games.take(here), *(array.take(here, axis=-1) for array in arrays))
 
 
+def any_seat(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """(n,): the games in which ``mask`` (P, n) is true for any seat."""
+    return np.logical_or.reduce(mask, axis=0)  # type: ignore[no-any-return]
+
+
 def split(games: Ints, chosen: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """The games for which ``chosen`` (n,) is true, and the others."""
     return part(chosen, games)[0], part(~chosen, games)[0]
@@ -75,7 +81,7 @@ def ask(state: GameState, games: Ints, at: Ints, kind: Kind, asked: npt.NDArray[
 
     ``legal`` are the actions of the seats that are asked: (P, n), or without dimensions.
     """
-    waits = asked.any(axis=0)
+    waits = any_seat(asked)
     if not some(waits):
         return games
     others = part(~waits, games)[0]

@@ -22,7 +22,7 @@ from megaland_env.cards import (
 )
 from megaland_env.events import Event
 from megaland_env.rng import Purpose, constant
-from megaland_env.rules.flow import Moves, Stage, ask, gain, part, split
+from megaland_env.rules.flow import Moves, Stage, any_seat, ask, gain, part, split
 from megaland_env.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
 from megaland_env.rules.treasure import draw
 from megaland_env.state import PASS_ONLY, GameState, Ints, add, put, some, where
@@ -59,7 +59,7 @@ def draw_inside(state: GameState, games: Ints) -> Moves:
     L12: phase 1 ends when nobody is in the level.
     """
     inside = state.in_level.take(state.at(games))
-    anyone = inside.any(axis=0)
+    anyone = any_seat(inside)
     ended = part(~anyone, games)[0]
     if ended.size:
         games, inside = part(anyone, games, inside)
@@ -128,11 +128,15 @@ def _meet_temple(state: GameState, games: Ints, inside: Bools) -> None:
 
 
 def _extra_draws(state: GameState, at: Ints, card: npt.NDArray[np.uint8], inside: Bools) -> Bools:
-    """Who draws for the card (P, n). L6: the Treasure Box, everyone still in the level; L5: the Sludge Creature, an owner of
-    Soap Makers, jumping or not; C8: copies do not add up."""
-    owns = state.buildings[Building.SOAP_MAKERS].take(at) > 0
-    owns |= card == LevelCard.TREASURE_BOX
-    return owns & inside
+    """Who draws for the card (P, n).
+
+    L6: for the Treasure Box, everyone still in the level; L5: for the Sludge Creature, an owner of Soap Makers, jumping
+    or not; C8: copies do not add up.
+    """
+    draws: Bools = state.buildings[Building.SOAP_MAKERS].take(at) > 0
+    draws |= card == LevelCard.TREASURE_BOX
+    draws &= inside
+    return draws
 
 
 def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: npt.NDArray[np.uint8]) -> Moves:
@@ -146,8 +150,8 @@ def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: n
     fell = inside & (hearts == 0)
     if not some(fell):
         return after_card(state, games)
-    fallen, unhurt = split(games, fell.any(axis=0))
-    return after_card(state, unhurt) + _fall(state, fallen, part(fell.any(axis=0), games, fell)[1])
+    any_fell = any_seat(fell)
+    return after_card(state, part(~any_fell, games)[0]) + _fall(state, *part(any_fell, games, fell))
 
 
 def _fall(state: GameState, games: Ints, fell: Bools) -> Moves:
@@ -170,7 +174,7 @@ def _fall(state: GameState, games: Ints, fell: Bools) -> Moves:
     add(state.home, at, kept)
     put(state.picks_left, at, huts * choosing)
     discard_hands(state, games, kept, lost)
-    choosers, others = split(games, choosing.any(axis=0))
+    choosers, others = split(games, any_seat(choosing))
     return [(Stage.HUTS, choosers), (Stage.LABORATORIES, others)]
 
 
@@ -199,7 +203,7 @@ def laboratories(state: GameState, games: Ints) -> Moves:
     at = state.at(games)
     draws = state.buildings[Building.LABORATORY].take(at) * state.falling.take(at)
     if some(draws):
-        at_laboratories, times = part(draws.any(axis=0), games, draws)
+        at_laboratories, times = part(any_seat(draws), games, draws)
         draw(state, at_laboratories, times, rng.offset(Purpose.LABORATORY), state.home)
     put(state.falling, at, False)
     return after_card(state, games)
@@ -257,7 +261,7 @@ def run(state: GameState, games: Ints, chosen: Chosen) -> Moves:
 
 
 def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
-    """L9: the carried treasures move home, a Bazaar pays for 5 of them or more, and the Reptile Stables are ready (L10)."""
+    """L9: the carried treasures move home, a Bazaar pays for 5 of them or more; L10: the Reptile Stables are ready."""
     carried = state.carried.take(at)
     brought = carried * leaving
     inside = state.in_level.take(at)
@@ -279,7 +283,7 @@ def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
     if not some(stables):
         return [(Stage.DRAW, games)]
     put(state.picks_left, at, stables)
-    owners, others = split(games, stables.any(axis=0))
+    owners, others = split(games, any_seat(stables))
     return [(Stage.STABLES, owners), (Stage.DRAW, others)]
 
 

@@ -10,7 +10,7 @@ from megaland_env.actions import Kind
 from megaland_env.cards import MOON_COINS, NUM_LEVEL_CARDS, WINNING_COINS, Building
 from megaland_env.events import Event
 from megaland_env.rng import Purpose
-from megaland_env.rules.flow import Moves, Stage, gain, part
+from megaland_env.rules.flow import Moves, Stage, any_seat, gain, part
 from megaland_env.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
 from megaland_env.rules.treasure import draw
 from megaland_env.state import GameState, Ints, put, some
@@ -57,11 +57,11 @@ def moon(state: GameState, games: Ints) -> Moves:
     for building, coins in MOON_COINS.items():
         owned = state.buildings[building].take(at)
         if some(owned):
-            owners = owned.any(axis=0)
-            gain(state, *part(owners, games, at, owned * np.uint8(coins)), building)
+            owners, their_seats, amounts = part(any_seat(owned), games, at, owned * np.uint8(coins))
+            gain(state, owners, their_seats, amounts, building)
     ponds = state.buildings[Building.FISHING_POND].take(at)
     if some(ponds):
-        at_ponds, draws = part(ponds.any(axis=0), games, ponds)
+        at_ponds, draws = part(any_seat(ponds), games, ponds)
         draw(state, at_ponds, draws, rng.offset(Purpose.POND), state.home)
 
     put(state.hearts, at, state.max_hearts.take(at))

@@ -1,7 +1,7 @@
 """Choosing several treasures to keep, one at a time: the Herb Hut (L7) and storing (N2).
 
-In each moment every seat with ``picks_left`` picks one card of its hand (D3); what it has picked stays there, counted in
-``picked``, until all have finished.
+In each moment every seat with ``picks_left`` picks one card of its hand (D3); what it has picked stays there, counted
+in ``picked``, until all have finished.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _pick_what_there_is(state: GameState, games: Ints, hands: Words) -> None:
 
 
 def take_picks(state: GameState, games: Ints, chosen: npt.NDArray[np.uint8], hands: Words) -> None:
-    """Carry out one pick of every seat that has one: the chosen card, or the only one there is where it was not asked."""
+    """Carry out one pick of every seat that has one: the chosen card, or the only one where it was not asked."""
     at = state.at(games)
     picks = state.picks_left.take(at)
     picking = picks > 0

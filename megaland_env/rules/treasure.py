@@ -23,8 +23,8 @@ def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words,
     Args:
         games: (n,) the games concerned.
         times: (P, n) how many treasures each seat draws; booleans will do.
-        address: ``rng.offset`` of the first draw of each seat, without the seat: a scalar, (n,) or (P, n). Every further draw
-            of a seat counts up.
+        address: ``rng.offset`` of the first draw of each seat, without the seat: a scalar, (n,) or (P, n). Every
+            further draw of a seat counts up.
         into: the hands that they go to, ``state.carried`` or ``state.home``.
     """
     players, n = times.shape
@@ -84,8 +84,8 @@ def _draw_one(state: GameState, games: Ints, seats: Ints, deck: Words, luck: Wor
 def _reshuffle(state: GameState, games: Ints, deck: Words, left: Words) -> None:
     """D1: when a draw finds the deck empty, and not before, the discard pile becomes the deck.
 
-    No order is stored, since the cards of a face-down pile are exchangeable. ``deck`` and ``left`` (n,) are brought up to
-    date; where the discard pile is empty too, they stay empty.
+    No order is stored, since the cards of a face-down pile are exchangeable. ``deck`` and ``left`` (n,) are brought up
+    to date; where the discard pile is empty too, they stay empty.
     """
     empty = where(left == _NO_CARD)
     reshuffled = games.take(empty)

@@ -1,0 +1,290 @@
+"""Megaland as a Stable-Baselines3 ``VecEnv``: many games with a learner's seat in each, one step for all."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from time import perf_counter
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
+
+from megaland_env import rng
+from megaland_env.actions import NUM_ACTIONS
+from megaland_env.agent import Agent
+from megaland_env.config import MegalandConfig
+from megaland_env.decisions import Decisions
+from megaland_env.envs.opponents import Opponents, OpponentSpec
+from megaland_env.envs.single_learner import SingleLearnerGames
+from megaland_env.observation import NUM_FEATURES, encode
+from megaland_env.rewards import Reward
+
+Info = dict[str, Any]
+
+
+class MegalandVecEnv(VecEnv):
+    """E games side by side for one learner, in the conventions of Stable-Baselines3.
+
+    - *Observation*: (E, D) float32, ``observation.encode`` of the learner's decision in each game.
+    - *Action*: (E,) integers, each one of the 40 of actions.py; ``action_masks()``, where sb3-contrib looks for it,
+      says which are legal.
+    - *Reward*: (E,) float32, all that the learner was paid since its last observation, whoever's move it was for.
+    - *End*: a game that is over is followed at once by the slot's next one, as usual here. ``infos[i]`` then has
+      ``terminal_observation``, ``win_share`` (1 / number of winners, 0 for who has not won), ``coins``, ``rounds`` and
+      ``seat``; after a cut-off (D4), and only then, ``TimeLimit.truncated`` is there and true.
+      All other games share one empty dict.
+    - *Seeds*: after ``seed(s)`` and ``reset()`` game i has the seed s + i, and the e-th game after it in that slot
+      ``rng.episode_seeds(s + i, e)``. A ``reset()`` without a seed goes on to the next game of each slot.
+
+    Args:
+        config: of all games, or a sequence of configurations: each is played in a block of rows, as even as they can
+            be, so that one policy learns at tables of several sizes.
+        num_envs: E.
+        opponents: who has the other seats: an agent or its name, P - 1 of them in seat order from the learner's left,
+            or a weighted pool (``Opponents.of``).
+        seat: the learner's seat; ``None`` draws it anew for each game.
+        reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
+        seed: for the first ``reset``; ``None`` takes one from the operating system.
+        illegal: what an illegal action does: ``"raise"`` an error, or play a ``"random"`` legal one, which is counted.
+
+    Raises:
+        ValueError: an argument has no meaning.
+    """
+
+    def __init__(
+        self,
+        config: MegalandConfig | Sequence[MegalandConfig] | None = None,
+        num_envs: int = 64,
+        *,
+        opponents: OpponentSpec = "random",
+        seat: int | None = None,
+        reward: str | Reward = "win",
+        seed: int | None = None,
+        illegal: str = "raise",
+    ) -> None:
+        configs = list(config) if isinstance(config, Sequence) else [config]
+        if not 1 <= len(configs) <= num_envs:
+            raise ValueError(f"{num_envs} environments cannot be shared out among {len(configs)} configurations")
+        bounds = [num_envs * block // len(configs) for block in range(len(configs) + 1)]
+        self._rows = [slice(begin, end) for begin, end in pairwise(bounds)]
+        drawn = Opponents.of(opponents)
+        self._blocks = [
+            SingleLearnerGames(each, rows.stop - rows.start, opponents=drawn, seat=seat, reward=reward, illegal=illegal)
+            for each, rows in zip(configs, self._rows, strict=True)
+        ]
+        self._decisions: list[Decisions] = []
+        self._masks: npt.NDArray[np.bool_] | None = None
+        self._encoding_seconds = 0.0
+        # VecEnv.__init__ asks for attributes, so everything that they need stands before it.
+        self.num_envs = num_envs
+        self.render_mode = None
+        super().__init__(
+            num_envs,
+            gym.spaces.Box(-1.0, 1.0, (NUM_FEATURES,), np.float32),
+            gym.spaces.Discrete(NUM_ACTIONS),
+        )
+        self.seed(secrets.randbits(32) if seed is None else seed)
+
+    # ---------------------------------------------------------------------------------------------- what a user reads
+
+    @property
+    def blocks(self) -> tuple[SingleLearnerGames, ...]:
+        """The games, a block of rows for each configuration; for reading."""
+        return tuple(self._blocks)
+
+    @property
+    def num_players(self) -> npt.NDArray[np.int64]:
+        """(E,) seats at each table."""
+        return self._joined([np.full(block.num_games, block.num_players) for block in self._blocks])
+
+    @property
+    def seats(self) -> npt.NDArray[np.int64]:
+        """(E,) the learner's seat in each game."""
+        return self._joined([block.seats for block in self._blocks])
+
+    @property
+    def game_seeds(self) -> npt.NDArray[np.uint64]:
+        """(E,) the seed of each game."""
+        return self._joined([block.games.seeds for block in self._blocks])
+
+    @property
+    def played(self) -> npt.NDArray[np.int64]:
+        """(E,) the learner's last actions as they were carried out, which matters with ``illegal="random"``."""
+        return self._joined([block.played for block in self._blocks])
+
+    @property
+    def illegal_actions(self) -> int:
+        """How many illegal actions were replaced by random ones."""
+        return sum(block.illegal_actions for block in self._blocks)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Time spent so far in the ``"engine"``, in the ``"opponents"``, and in ``"encoding"``."""
+        spent = {name: sum(block.seconds[name] for block in self._blocks) for name in ("engine", "opponents")}
+        return spent | {"encoding": self._encoding_seconds}
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """(E, 40) the legal actions of the learner in each game."""
+        if self._masks is None:
+            self._masks = self._joined([decisions.legal for decisions in self._decisions])
+        return self._masks
+
+    def set_opponents(self, opponents: OpponentSpec) -> None:
+        """Change who plays against the learner, from each game's end on: what leagues need.
+
+        Raises:
+            ValueError: as in ``Opponents.of``; nothing has changed.
+        """
+        drawn = Opponents.of(opponents)
+        for block in self._blocks:
+            drawn.check_table(block.num_players)
+        for block in self._blocks:
+            block.set_opponents(drawn)
+
+    # ---------------------------------------------------------------------------------------------- VecEnv: playing
+
+    def reset(self) -> npt.NDArray[np.float32]:
+        """(E, D) the first observations; the games have the seeds of ``seed``, else those of the next episodes."""
+        seeds = [seed for seed in self._seeds if seed is not None]
+        for block, rows in zip(self._blocks, self._rows, strict=True):
+            if seeds:
+                block.reset(rng.as_words(seeds[rows]))
+            else:
+                block.restart(np.arange(block.num_games))
+        self._reset_seeds()
+        self._reset_options()
+        return self._observe()
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Take the actions (E,) for the coming ``step_wait``."""
+        self._actions = np.asarray(actions)
+        if self._actions.shape != (self.num_envs,):
+            raise ValueError(f"actions must be ({self.num_envs},) integers, not of shape {self._actions.shape}")
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Observations (E, D), rewards (E,), dones (E,) and infos, after the learner's choices and all that follows."""
+        rewards = np.empty(self.num_envs, np.float32)
+        dones = np.zeros(self.num_envs, np.bool_)
+        infos: list[Info] = [
+            {}
+        ] * self.num_envs  # one dict for all; thousands of new ones would cost more than the games
+        for block, rows in zip(self._blocks, self._rows, strict=True):
+            block.step(self._actions[rows])
+            rewards[rows] = block.rewards
+            over = np.flatnonzero(block.over)
+            if over.size:
+                dones[rows.start + over] = True
+                for game, info in zip(over, self._last_words(block, over), strict=True):
+                    infos[rows.start + game] = info
+                block.restart(over)
+        return self._observe(), rewards, dones, infos
+
+    def _last_words(self, block: SingleLearnerGames, over: npt.NDArray[np.int64]) -> list[Info]:
+        """The infos of games that are over."""
+        observations = self._encode(block.decisions(over))
+        infos: list[Info] = [
+            {"terminal_observation": observation, "win_share": share, "coins": coins, "rounds": rounds, "seat": seat}
+            for observation, share, coins, rounds, seat in zip(
+                np.ascontiguousarray(observations),
+                block.win_shares[over].tolist(),
+                block.coins[over].tolist(),
+                block.games.rounds[over].tolist(),
+                block.seats[over].tolist(),
+                strict=True,
+            )
+        ]
+        for row in np.flatnonzero(block.games.truncated[over]):
+            infos[row]["TimeLimit.truncated"] = True
+        return infos
+
+    def _observe(self) -> npt.NDArray[np.float32]:
+        self._decisions = [block.decisions() for block in self._blocks]
+        self._masks = None
+        return self._joined([self._encode(decisions) for decisions in self._decisions])
+
+    def _encode(self, decisions: Decisions) -> npt.NDArray[np.float32]:
+        began = perf_counter()
+        observations = encode(decisions)
+        self._encoding_seconds += perf_counter() - began
+        return observations
+
+    def _joined(self, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """The rows of all blocks."""
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    # ---------------------------------------------------------------------------------------------- VecEnv: the rest
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """The attribute for each game: its row of an array that has one for each, otherwise the same for all."""
+        return self._each(getattr(self, attr_name), indices)
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Set an attribute of all games.
+
+        Raises:
+            ValueError: ``indices`` leaves some games out; they have their attributes in common.
+        """
+        if indices is not None and set(self._get_indices(indices)) != set(range(self.num_envs)):
+            raise ValueError(f"the games of a MegalandVecEnv share the attribute {attr_name!r}; set it for all of them")
+        setattr(self, attr_name, value)
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Call a method once for all games; for each of ``indices`` its row of the result (``get_attr``)."""
+        return self._each(getattr(self, method_name)(*method_args, **method_kwargs), indices)
+
+    def _each(self, value: Any, indices: VecEnvIndices) -> list[Any]:
+        if not (isinstance(value, np.ndarray) and value.shape[:1] == (self.num_envs,)):
+            return [value for _ in self._get_indices(indices)]
+        return list(value) if indices is None else [value[index] for index in self._get_indices(indices)]
+
+    def env_is_wrapped(
+        self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
+    ) -> list[bool]:
+        """Nowhere is there a wrapper."""
+        return [False for _ in self._get_indices(indices)]
+
+    # ---------------------------------------------------------------------------------------------- saving
+
+    @property
+    def agents(self) -> tuple[Agent, ...]:
+        """The opponents that have a seat or may get one, each once; ``snapshot`` names them by their position here."""
+        agents: list[Agent] = []
+        for block in self._blocks:
+            agents += [agent for agent in block.agents if not any(agent is other for other in agents)]
+        return tuple(agents)
+
+    def snapshot(self) -> dict[str, Any]:
+        """All games as a dict that ``json.dumps`` takes, between two steps; the agents are named by their position."""
+        numbers = {id(agent): number for number, agent in enumerate(self.agents)}
+        return {
+            "blocks": [block.snapshot() for block in self._blocks],
+            "agents": [[numbers[id(agent)] for agent in block.agents] for block in self._blocks],
+        }
+
+    def restore(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> npt.NDArray[np.float32]:
+        """Go on exactly as the original would; who plays in games to come is as it is here (``set_opponents``).
+
+        Args:
+            snapshot: of an environment with the same configurations and as many games.
+            agents: the agents of the original, in the order of its ``agents``.
+
+        Returns:
+            (E, D) the observations.
+
+        Raises:
+            ValueError: the snapshot is of other games.
+        """
+        for block, part, numbers in zip(self._blocks, snapshot["blocks"], snapshot["agents"], strict=True):
+            block.restore(part, [agents[number] for number in numbers])
+        self._reset_seeds()
+        return self._observe()
