@@ -62,17 +62,17 @@ def nth_member(words: Words, n: Words) -> npt.NDArray[np.uint8]:
     counts += quads
     counts &= _BYTES
     # The byte of the wanted member is that at which the running total passes n; then its place among those of the byte.
-    whole_bytes = piles.card_at(counts, n)
+    totals = piles.running_totals(counts)
+    whole_bytes = piles.card_at(totals, n)
     shift = (whole_bytes << 3).astype(np.uint64)
-    counts *= piles.ONES
-    counts <<= _8
-    counts >>= shift
-    counts &= _255
+    totals <<= _8
+    totals >>= shift
+    totals &= _255
     byte = words >> shift
     byte &= _255
     byte <<= _3
     byte += n
-    byte -= counts
+    byte -= totals
     place = _NTH_BIT_OF_BYTE.take(byte.view(np.int64))
     place += whole_bytes << 3
     return place

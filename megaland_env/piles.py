@@ -26,7 +26,7 @@ Pile = npt.NDArray[np.uint64]
 ONES = constant(0x0101010101010101)
 _TOPS = constant(0x8080808080808080)
 _BELOW_TOPS = constant(0x7F7F7F7F7F7F7F7F)
-_BYTE, _7, _56 = constant(0xFF), constant(7), constant(56)
+_BYTE, _7, _8, _56 = constant(0xFF), constant(7), constant(8), constant(56)
 # Brings the lowest bit of byte i to bit 56 + i, for six bytes.
 _GATHER = constant(sum(1 << (56 - 7 * i) for i in range(NUM_TREASURES)))
 _SHIFTS = [constant(8 * i) for i in range(NUM_TREASURES)]
@@ -40,11 +40,24 @@ WHOLE_DECK = sum(copies << (8 * i) for i, copies in enumerate(TREASURE_COPIES))
 """All 96 treasures (C2)."""
 
 
+def running_totals(piles: Pile) -> Pile:
+    """Byte i becomes the number of cards of the types 0 to i; the last two bytes are the number of all cards."""
+    return piles * ONES
+
+
+def from_running_totals(totals: Pile) -> Pile:
+    """The reverse of ``running_totals``: each total less the one before."""
+    return totals - (totals << _8)
+
+
+def last_total(totals: Pile) -> Pile:
+    """How many cards lie in a pile, from its running totals."""
+    return totals >> _56
+
+
 def size(piles: Pile) -> Pile:
     """How many cards lie in each pile."""
-    total = piles * ONES
-    total >>= _56
-    return total
+    return last_total(running_totals(piles))
 
 
 def count(piles: Pile, treasure: int) -> Pile:
@@ -64,14 +77,15 @@ def types(piles: Pile) -> Pile:
     return held
 
 
-def card_at(piles: Pile, positions: Pile) -> npt.NDArray[np.uint8]:
+def card_at(totals: Pile, positions: Pile) -> npt.NDArray[np.uint8]:
     """The treasure at a position (0 to size - 1) of each pile, were its cards sorted in the order of C2.
 
-    That is the first type whose running total exceeds the position, so: the number of types whose total does not.
+    That is the first type whose running total exceeds the position, so: the number of types whose total does not. In an
+    empty pile it is 8, which is no treasure.
     """
     passed = positions * ONES
     passed |= _TOPS
-    passed -= piles * ONES
+    passed -= totals
     passed &= _TOPS
     number: npt.NDArray[np.uint8] = np.bitwise_count(passed)
     return number

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from megaland_env import piles, rng
 from megaland_env.cards import MAX_PLAYERS
 from megaland_env.events import NOTHING, Event
-from megaland_env.state import GameState, Ints, Words, add, where
+from megaland_env.state import GameState, Ints, Words, add, some, where
 
 _SEAT_OFFSETS = np.array([rng.offset(0, seat=seat) for seat in range(MAX_PLAYERS)])
 _NO_CARD = rng.constant(0)
@@ -37,60 +37,59 @@ def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words,
     luck = _SEAT_OFFSETS.take(seats)
     luck += state.luck.take(games)
     luck += address.take(here) if address.ndim == 2 else address
-    most = int(wanted.max(initial=0))
+    words = rng.scramble(luck)
+    most = 1 if wanted.dtype == np.bool_ else int(wanted.max(initial=0))
 
-    deck = state.deck.take(games)
+    totals = piles.running_totals(state.deck.take(games))
     cards = np.zeros((players, n), np.uint64)
     for place in range(players):
         for count in range(most):
-            draws = wanted[place] > count
-            number = np.count_nonzero(draws)
-            if number == 0:
+            draws = wanted[place] > count if count else wanted[place].astype(np.bool_, copy=False)
+            if not some(draws):
                 break
-            if number == n:
-                drawn = _draw_one(state, games, seats[place], deck, luck[place], count)
-                cards[place] += drawn
-                deck -= drawn
-            else:
-                here = where(draws)
-                pile = deck.take(here)
-                drawn = _draw_one(state, games.take(here), seats[place].take(here), pile, luck[place].take(here), count)
-                cards[place, here] += drawn
-                deck[here] = pile - drawn
-    state.deck[games] = deck
+            word = rng.scramble(luck[place] + rng.offset(0, count=count)) if count else words[place]
+            cards[place] += _draw_one(state, games, seats[place], draws, word, totals)
+    state.deck[games] = piles.from_running_totals(totals)
     seats *= state.num_games
     seats += games
     add(into, seats, cards)
 
 
-def _draw_one(state: GameState, games: Ints, seats: Ints, deck: Words, luck: Words, count: int) -> Words:
-    """D1: one draw in each game, uniform over the cards left in the deck.
+def _draw_one(
+    state: GameState, games: Ints, seats: Ints, draws: npt.NDArray[np.bool_], words: Words, totals: Words
+) -> Words:
+    """D1: one draw in each game where ``draws`` (n,) is true, uniform over the cards left in the deck.
 
-    Returns (n,): the card drawn, as a pile. ``deck`` (n,) is changed only by reshuffling.
+    All games are computed, since that is sooner done than picking out those that draw. ``totals`` (n,) are the running
+    totals of the decks, and are brought up to date. Returns (n,): the card drawn, as a pile.
     """
-    left = piles.size(deck)
+    left = piles.last_total(totals)
     if np.count_nonzero(left) < games.size:
-        _reshuffle(state, games, deck, left)
-    treasure = piles.card_at(deck, rng.choose(rng.scramble(luck + rng.offset(0, count=count)), left))
+        _reshuffle(state, games, draws, totals, left)
+    treasure = piles.card_at(totals, rng.choose(words, left))
+    card: Words = piles.ONE_CARD.take(treasure, mode="clip")  # with nothing left it points past the treasures: no card
+    card *= draws
+    totals -= piles.running_totals(card)
     if state.log is not None:
-        item = np.where(treasure < piles.NO_TREASURE, treasure.astype(np.int8), NOTHING)
-        state.log.add(Event.DRAW, games, seats, item)
-    card: Words = piles.ONE_CARD.take(
-        treasure, mode="clip"
-    )  # where nothing is left it points past the treasures: no card
+        drawing = where(draws)
+        item = treasure.take(drawing).astype(np.int8)
+        item[item >= piles.NO_TREASURE] = NOTHING
+        state.log.add(Event.DRAW, games.take(drawing), seats.take(drawing), item)
     return card
 
 
-def _reshuffle(state: GameState, games: Ints, deck: Words, left: Words) -> None:
+def _reshuffle(state: GameState, games: Ints, draws: npt.NDArray[np.bool_], totals: Words, left: Words) -> None:
     """D1: when a draw finds the deck empty, and not before, the discard pile becomes the deck.
 
-    No order is stored, since the cards of a face-down pile are exchangeable. ``deck`` and ``left`` (n,) are brought up
-    to date; where the discard pile is empty too, they stay empty.
+    No order is stored, since the cards of a face-down pile are exchangeable. ``totals`` and ``left`` (n,) are brought
+    up to date; where the discard pile is empty too, the deck stays empty.
     """
-    empty = where(left == _NO_CARD)
+    empty = where(draws & (left == _NO_CARD))
+    if not empty.size:
+        return
     reshuffled = games.take(empty)
-    deck[empty] = state.discard.take(reshuffled)
-    left[empty] = piles.size(deck.take(empty))
+    totals[empty] = piles.running_totals(state.discard.take(reshuffled))
+    left[empty] = piles.last_total(totals.take(empty))
     state.discard[reshuffled] = 0
     if state.log is not None:
         state.log.add(Event.RESHUFFLE, games.take(empty[left.take(empty) > _NO_CARD]))
