@@ -234,7 +234,8 @@ def trade(state: GameState, games: Ints, chosen: Chosen) -> Moves:
     state.discard[games] = state.discard.take(games) + np.add.reduce(fed, axis=0)
     if state.log is not None:
         state.log.seats(Event.TRADE, games, trading)
-    draw(state, games, trading * np.uint8(RABBIT_CARROTS), rng.offset(Purpose.RABBIT), state.carried)
+    traders, times = part(any_seat(trading), games, trading * np.uint8(RABBIT_CARROTS))
+    draw(state, traders, times, rng.offset(Purpose.RABBIT), state.carried)
     return [(Stage.STAY_OR_LEAVE, games)]
 
 
@@ -323,5 +324,6 @@ def swap(state: GameState, games: Ints, chosen: Chosen) -> Moves:
     left = state.picks_left.take(at)
     used = state.buildings[Building.REPTILE_STABLE].take(at) - left
     put(state.picks_left, at, (left - swapping) * swapping)
-    draw(state, games, swapping, rng.offset(Purpose.STABLE) + rng.count_offset(used), state.home)
+    swap_games, swaps, used = part(any_seat(swapping), games, swapping, used)
+    draw(state, swap_games, swaps, rng.offset(Purpose.STABLE) + rng.count_offset(used), state.home)
     return [(Stage.STABLES, games)]
