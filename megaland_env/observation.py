@@ -284,6 +284,9 @@ def _place(blocks: Sequence[Block], start: int = 0) -> list[_Placed]:
     return placed
 
 
+_LEAST, _MOST = np.array(-1, np.float32), np.array(1, np.float32)
+
+
 class _Run:
     """Neighbouring blocks of one treatment, to be written into an array (D, M), or (D, P, M): then ``axes`` is 2."""
 
@@ -303,7 +306,7 @@ class _Run:
             part = rows[self._span]
             np.multiply(part, self._factors, out=part)
             if self._cut:
-                np.clip(part, -1, 1, out=part)
+                part.clip(_LEAST, _MOST, out=part)
             if self._root:
                 np.sqrt(part, out=part)
 
@@ -346,22 +349,30 @@ def encode(decisions: Decisions, out: Floats | None = None) -> Floats:
     """
     shape = (len(decisions), NUM_FEATURES)
     if out is None:
-        rows = np.empty(shape[::-1], np.float32)
-        _write(decisions.view, rows)
-        return rows.T
-    if out.shape != shape or out.dtype != np.float32:
+        out = np.empty(shape[::-1], np.float32).T
+    elif out.shape != shape or out.dtype != np.float32:
         raise ValueError(f"out must be float32 of shape {shape}, not {out.dtype} of shape {out.shape}")
-    if out.T.flags.c_contiguous:
-        _write(decisions.view, out.T)
-    else:
+    rows = out.T
+    if not rows.flags.c_contiguous:
         out[...] = encode(decisions)
+        return out
+    seats = rows[:_AFTER_SEATS].reshape(len(_SEATS), _SEAT_WIDTH, len(decisions))
+    if len(decisions) <= _PIECE:
+        _write(decisions.view, seats, rows)
+    else:
+        for start in range(0, len(decisions), _PIECE):
+            part = slice(start, start + _PIECE)
+            _write(decisions[part].view, seats[..., part], rows[:, part])
     return out
 
 
-def _write(view: View, rows: Floats) -> None:
-    """Write all features into ``rows``, (D, M) and C-contiguous."""
-    players, size = view.coins.shape[1], rows.shape[1]
-    seats = rows[:_AFTER_SEATS].reshape(len(_SEATS), _SEAT_WIDTH, size)
+_PIECE = 16384
+"""Rows that are written together: few enough for the cache, many enough not to count the calls."""
+
+
+def _write(view: View, seats: Floats, rows: Floats) -> None:
+    """Write all features into ``rows`` (D, M), the first of which are also ``seats`` (5, features of a seat, M)."""
+    players = view.coins.shape[1]
     seats[players:] = 0
     present = seats[:players].transpose(1, 0, 2)
     for run in _SEAT_RUNS:
