@@ -1,0 +1,135 @@
+"""The command ``megaland``: train, evaluate, benchmark, and the list of agents."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import entry_points, version
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+from experiments.matches import AgentError
+from experiments.output import screen
+from megaland_env.agent import ENTRY_POINT_GROUP
+
+USAGE_ERROR = 2  # as argparse has it
+FAILURE = 1
+INTERRUPTED = 130  # as a shell has it: 128 + SIGINT
+
+
+class Command(NamedTuple):
+    """A subcommand: a module with ``add_arguments(parser)`` and ``run(arguments) -> int``, imported only when named."""
+
+    module: str
+    help: str
+
+
+COMMANDS = {
+    "train": Command("experiments.train", "train a PPO agent"),
+    "evaluate": Command("experiments.evaluate", "measure how strong an agent is against others"),
+    "benchmark": Command("experiments.benchmark", "measure how fast the engine and the environments are"),
+    "play": Command("experiments.play", "play against agents in the terminal"),
+    "watch": Command("experiments.watch", "step through a recorded game"),
+    "agents": Command("experiments.cli", "list the agents that can be named"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a subcommand.
+
+    Returns:
+        0 if all went well, 2 for what the user can put right (one line says what), 1 for an agent that failed, 130 if
+        interrupted. As usual with argparse, ``--help`` and arguments that it does not know leave by ``SystemExit``.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    named = next((word for word in words if word in COMMANDS), None)
+    show_traceback = "--traceback" in words
+    try:
+        arguments = _parser(named).parse_args(words)
+        status: int = arguments.run(arguments)
+        return status
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except AgentError as error:
+        if error.__cause__ is not None:  # where the agent failed is what its author has to know
+            traceback.print_exception(error.__cause__)
+        print(f"megaland: error: {error}", file=sys.stderr)
+        return FAILURE
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        if show_traceback:
+            raise
+        print(f"megaland: error: {_message(error)}", file=sys.stderr)
+        return USAGE_ERROR
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return f"this needs {error.name}, which is not installed; pip install -e '.[train]' brings all that is needed"
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _parser(named: str | None) -> argparse.ArgumentParser:
+    """The parser; only the subcommand that was named has its arguments, since they cost the import of its module."""
+    parser = argparse.ArgumentParser(prog="megaland", description="The board game Megaland for reinforcement learning.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version('megaland')}")
+    parser.add_argument("--traceback", action="store_true", help="show where an error comes from")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        sentence = f"{command.help[0].upper()}{command.help[1:]}."
+        subparser = commands.add_parser(name, help=command.help, description=sentence)
+        if name == named:
+            module: ModuleType = import_module(command.module)
+            module.add_arguments(subparser)
+            subparser.set_defaults(run=module.run)
+    return parser
+
+
+# ------------------------------------------------------------------------------------------------------ megaland agents
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """``megaland agents`` takes none."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List the agents that are announced, each with the first line of its documentation."""
+    from rich.table import Table
+
+    table = Table("agent", "what it does", box=None, pad_edge=False)
+    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
+        table.add_row(point.name, first_line_of_doc(point.value))
+    console = screen()
+    console.print(table)
+    console.print("\nParameters follow a colon: threshold:risk=0.3. An agent of your own is package.module:Class.")
+    return 0
+
+
+def first_line_of_doc(target: str) -> str:
+    """The first line of the docstring of ``"package.module:Class"``.
+
+    It is read from the source rather than from the class, so that a list of agents does not import all that they need.
+    """
+    module, _, name = target.partition(":")
+    try:
+        spec = find_spec(module)
+    except ModuleNotFoundError:  # of the package that it is in
+        spec = None
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return ""
+    for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
+            return (ast.get_docstring(node) or "").partition("\n")[0]
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""What a run gives out: tables on the screen, and files that are written beside and then renamed, never half of one."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDTH_OF_FILES = 120  # columns of a table that does not go to a screen
+
+
+def screen() -> Console:
+    """The standard output, wide enough for tables when it is a file or a pipe."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=WIDTH_OF_FILES)
+
+
+def check_writable(path: str | Path) -> None:
+    """Tell before the work, not after it, that its result could not be written.
+
+    Raises:
+        FileNotFoundError: the folder does not exist.
+        IsADirectoryError: the path is a folder.
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {target.parent}")
+    if target.is_dir():
+        raise IsADirectoryError(f"cannot write {path}: it is a folder")
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a whole file, or leave the old one as it was."""
+    target = Path(path)
+    check_writable(target)
+    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        _give_usual_mode(beside)
+        os.replace(beside, target)
+    except BaseException:
+        os.unlink(beside)
+        raise
+
+
+def write_json(path: str | Path, content: Any) -> None:
+    """Write ``content`` as JSON in the same way; what JSON does not know (a NaN too) is an error."""
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def versions() -> dict[str, str]:
+    """What a result was made with: Python, NumPy, this package, and PyTorch if it was used."""
+    packages = ["numpy", "megaland", *(["torch"] if "torch" in sys.modules else [])]
+    found = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # run from a source tree that is not installed
+            found[package] = "unknown"
+    return found
+
+
+def _give_usual_mode(path: str) -> None:
+    """Temporary files are private; results get the mode that any new file would have."""
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(path, 0o666 & ~mask)

@@ -1,0 +1,200 @@
+"""The command ``megaland``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from experiments import cli
+from experiments.evaluate import as_table, evaluate
+from megaland_env import Decisions, MegalandConfig
+from megaland_env.agent import agent_names
+
+SMALL = ["--players", "2", "--games", "4", "--max-rounds", "3"]
+
+
+class Clumsy:
+    """Fails at once."""
+
+    def act(self, decisions: Decisions) -> npt.NDArray[Any]:
+        raise ZeroDivisionError("no coins")
+
+
+class Tired:
+    """Is interrupted."""
+
+    def act(self, decisions: Decisions) -> npt.NDArray[Any]:
+        raise KeyboardInterrupt
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = cli.main(words)
+    return (status, *capsys.readouterr())
+
+
+def test_it_is_announced():
+    (point,) = entry_points(group="console_scripts", name="megaland")
+    assert point.load() is cli.main
+
+
+@pytest.mark.parametrize("words", [["--help"], ["evaluate", "--help"], ["benchmark", "--help"], ["agents", "--help"]])
+def test_help(words, capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.main(words)
+    assert left.value.code == 0
+    text = capsys.readouterr().out
+    assert text.startswith("usage: megaland")
+    if words == ["--help"]:
+        assert all(name in text for name in cli.COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["destroy"], ["evaluate"], ["agents", "--fast"], ["evaluate", "random", "--games", "x"]]
+)
+def test_words_that_it_does_not_know(words, capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.main(words)
+    assert left.value.code == 2
+    assert "usage: megaland" in capsys.readouterr().err
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.main(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out.startswith("megaland ")
+
+
+def test_the_agents(capsys):
+    status, out, err = outcome(capsys, "agents")
+    assert (status, err) == (0, "")
+    rows = {line.partition(" ")[0]: line for line in out.splitlines() if line}
+    assert all(name in rows for name in agent_names())
+    assert "Any legal action" in rows["random"]
+
+
+def test_the_first_line_of_a_docstring():
+    assert cli.first_line_of_doc("tests.test_cli:Clumsy") == "Fails at once."
+    assert cli.first_line_of_doc("tests.test_cli:Nobody") == ""
+    assert cli.first_line_of_doc("no_such_module:Nobody") == ""
+    assert cli.first_line_of_doc("no_such_package.module:Nobody") == ""
+
+
+def test_evaluate_writes_what_the_table_shows(capsys, tmp_path):
+    path = tmp_path / "result.json"
+    status, out, err = outcome(
+        capsys, "evaluate", "random", "--opponents", "random:seed=2", *SMALL, "--json", str(path)
+    )
+    assert (status, err) == (0, "")
+    result = evaluate("random", "random:seed=2", config=MegalandConfig(num_players=2, max_rounds=3), games=4)
+    written = json.loads(path.read_text())
+    assert written == result.to_dict()
+    shown = [cell for column in as_table(result).columns for cell in column.cells]
+    assert all(str(cell).strip() in out for cell in shown)
+    for figure in ("win_share", "mean_coins", "mean_rounds", "mean_decisions"):
+        assert any(str(cell).startswith(f"{written['results'][figure]:.2f}") for cell in shown)
+    assert "random against random:seed=2" in out
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "given", [["--opponents", "random,random:seed=1"], ["--opponents", "random", "--opponents", "random:seed=1"]]
+)
+def test_several_opponents(given, capsys):
+    status, out, _ = outcome(
+        capsys, "evaluate", "random", *given, "--players", "3", "--games", "3", "--max-rounds", "2"
+    )
+    assert status == 0
+    assert "random:seed=1, 2 to the left" in out
+
+
+def test_a_market_by_name(capsys):
+    market = "Herb Hut,gym,Lodge,Arena,Smithy,Hospital,Fish Vendor"
+    assert cli.main(["evaluate", "random", *SMALL, "--market", market, "--payment", "auto"]) == 0
+    capsys.readouterr()
+    status, _, err = outcome(capsys, "evaluate", "random", *SMALL, "--market", "Herb Hat,Gym")
+    assert status == 2
+    assert "did you mean 'Herb Hut'" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["evaluate", "nobody"], "there is no agent 'nobody'; there are "),
+        (["evaluate", "random:risk=1"], "has no parameter 'risk'"),
+        (["evaluate", "no.such:Agent"], "cannot be imported"),
+        (["evaluate", "random", "--opponents", "random,nobody,random"], "there is no agent 'nobody'"),
+        (["evaluate", "random", "--opponents", "random,random"], "2 opponents; a table of 4"),
+        (["evaluate", "random", "--players", "6"], "num_players is 6; it must be from 2 to 5"),
+        (["evaluate", "random", "--games", "0"], "games is 0"),
+        (["evaluate", "random", "--market", "flea"], "market is 'flea'"),
+        (["evaluate", "random", "--json", "no/such/folder/x.json"], "there is no folder"),
+        (["benchmark", "--players", "1"], "num_players is 1"),
+        (["benchmark", "--batch", "0"], "batch is 0"),
+        (["benchmark", "--seconds", "0"], "seconds is 0"),
+        (["benchmark", "--csv", "no/such/folder/x.csv"], "there is no folder"),
+    ],
+)
+def test_mistakes_of_the_user_are_one_line(words, message, capsys):
+    status, _, err = outcome(capsys, *words)
+    assert status == 2
+    assert message in err
+    assert err.startswith("megaland: error: ")
+    assert err.count("\n") == 1
+
+
+def test_a_mistake_with_its_traceback():
+    with pytest.raises(ValueError, match="no agent 'nobody'"):
+        cli.main(["--traceback", "evaluate", "nobody"])
+
+
+def test_an_agent_that_fails_is_named_and_its_own_traceback_shown(capsys):
+    status, _, err = outcome(capsys, "evaluate", "tests.test_cli:Clumsy", *SMALL)
+    assert status == 1
+    assert 'raise ZeroDivisionError("no coins")' in err
+    assert "megaland: error: agent 'tests.test_cli:Clumsy' raised ZeroDivisionError: no coins; it was asked" in err
+
+
+def test_interrupted(capsys):
+    status, _, err = outcome(capsys, "evaluate", "tests.test_cli:Tired", *SMALL)
+    assert status == 130
+    assert "interrupted" in err
+
+
+def test_a_library_that_is_not_installed(capsys, monkeypatch):
+    module = ModuleType("experiments.train")
+    module.add_arguments = lambda parser: None  # type: ignore[attr-defined]
+
+    def run(arguments: Any) -> int:
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    module.run = run  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "experiments.train", module)
+    status, _, err = outcome(capsys, "train")
+    assert status == 2
+    assert "needs torch, which is not installed; pip install -e '.[train]'" in err
+
+
+def test_as_a_module_and_without_heavy_imports():
+    code = (
+        "import sys; from experiments import cli\n"
+        "assert cli.main(['agents']) == 0\n"
+        f"assert cli.main(['evaluate', 'random', *{SMALL}]) == 0\n"
+        "assert not {'torch', 'stable_baselines3', 'gymnasium'} & set(sys.modules)"
+    )
+    root = Path(__file__).parents[1]
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=root)
+    found = subprocess.run(
+        [sys.executable, "-m", "experiments.cli", "agents"], check=True, capture_output=True, cwd=root
+    )
+    assert b"random" in found.stdout
+    assert np.any([line.startswith(b"random") for line in found.stdout.splitlines()])
