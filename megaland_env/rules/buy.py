@@ -89,6 +89,8 @@ def turn(state: GameState, games: Ints) -> Moves:
         holds = hand != _NO_CARD
         passing = part(~holds, games)[0]
         games, at, hand = part(holds, games, at, hand)
+        if not games.size:
+            return [(Stage.END_TURN, passing)]
     home = piles.open_(hand)
     rights = wild_rights(state, at)
     most = np.minimum(np.add.reduce(_usable_for_building(home, rights), axis=0, dtype=np.uint8), _MOST_CARDS)
@@ -155,6 +157,8 @@ def buy(state: GameState, games: Ints, chosen: Counts) -> Moves:
     action = chosen.max(axis=0)  # the seats that are not asked pass
     passing = action == PASS
     shop, act = part(~passing, games, action)
+    if not shop.size:
+        return [(Stage.END_TURN, games)]
     state.paying[shop] = act
     at = state.at_seat(state.buyer.take(shop), shop)
     heart_cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))

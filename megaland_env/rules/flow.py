@@ -63,6 +63,8 @@ def part(mask: npt.NDArray[np.bool_], games: Ints, *arrays: npt.NDArray[Any]) ->
     here = where(mask)
     if here.size == mask.size:
         return (games, *arrays)
+    if not here.size:
+        return (games[:0], *(array[..., :0] for array in arrays))
     return (games.take(here), *(array.take(here, axis=-1) for array in arrays))
 
 
