@@ -1,0 +1,16 @@
+"""Writes ``docs/observation.md`` from the declaration of the features: ``python docs/make_observation.py``."""
+
+from pathlib import Path
+
+from megaland_env.observation import FEATURES_VERSION, NUM_FEATURES, features_table
+
+PAGE = f"""# The observation
+
+`megaland_env.observation.encode(decisions)` writes {NUM_FEATURES} numbers in [-1, 1] for each deciding seat, version
+{FEATURES_VERSION} of the layout. `observation.FEATURES[i]` is the name of index i. This page is generated; what is left
+out of what is public, and why, stands in the docstring of the module.
+
+{features_table()}"""
+
+if __name__ == "__main__":
+    Path(__file__).with_name("observation.md").write_text(PAGE, encoding="utf-8")

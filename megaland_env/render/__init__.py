@@ -1,0 +1,105 @@
+"""Seeing a game: as text in a terminal, as a picture, in a notebook. Everything is drawn from a snapshot.
+
+The picture needs Pillow (``pip install "megaland[render]"``), which is imported only when one is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from megaland_env.render.text import clear_screen, render_html, render_text, show, wants_colour
+from megaland_env.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from megaland_env.game import MegalandGames
+
+RENDER_MODES = ("ansi", "rgb_array", "human")
+"""What ``render`` can do, in the words of Gymnasium and PettingZoo."""
+
+__all__ = ["RENDER_MODES", "Board", "render", "render_human", "render_image", "render_text"]
+
+
+def render(games: MegalandGames, game: int, mode: str, *, viewer: int | None = None) -> Any:
+    """One game of a batch, as the environments render it.
+
+    Args:
+        games: the batch.
+        game: the position in it.
+        mode: ``"ansi"`` gives the board as text with ANSI colours, ``"rgb_array"`` a picture (H, W, 3) uint8,
+            ``"human"`` prints the board and gives ``None``.
+        viewer: the seat from which the table is seen.
+
+    Raises:
+        ValueError: there is no such mode, game or seat.
+        ModuleNotFoundError: a picture is wanted, and Pillow is not installed.
+    """
+    if mode not in RENDER_MODES:
+        raise ValueError(f"render mode is {mode!r}; it must be one of {RENDER_MODES}")
+    snapshot = games.snapshot(game)
+    if mode == "ansi":
+        return render_text(snapshot, viewer=viewer)
+    if mode == "rgb_array":
+        return render_image(snapshot, viewer=viewer)
+    return render_human(snapshot, viewer=viewer)
+
+
+def render_human(snapshot: Snapshot, *, viewer: int | None = None, names: Sequence[str] | None = None) -> None:
+    """Print the board; in a terminal in colour and in the place of what was there."""
+    clear_screen()
+    show(render_text(snapshot, colour=wants_colour(), viewer=viewer, names=names))
+
+
+def render_image(
+    snapshot: Snapshot, *, size: tuple[int, int] | None = None, viewer: int | None = None
+) -> npt.NDArray[np.uint8]:
+    """The board as a picture (H, W, 3); see ``megaland_env.render.image``.
+
+    Raises:
+        ModuleNotFoundError: Pillow is not installed.
+    """
+    from megaland_env.render import image
+
+    return image.render_image(snapshot, size=image.SIZE if size is None else size, viewer=viewer)
+
+
+class Board:
+    """A state as notebooks show it: a picture where Pillow is installed, else coloured text; printed, plain text.
+
+    Args:
+        snapshot: of ``games.snapshot``.
+        viewer: the seat from which the table is seen.
+    """
+
+    def __init__(self, snapshot: Snapshot, viewer: int | None = None) -> None:
+        self.snapshot = snapshot
+        self.viewer = viewer
+
+    def __str__(self) -> str:
+        return render_text(self.snapshot, colour=False, viewer=self.viewer)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def image(self, size: tuple[int, int] | None = None) -> npt.NDArray[np.uint8]:
+        """The picture (H, W, 3)."""
+        return render_image(self.snapshot, size=size, viewer=self.viewer)
+
+    def _repr_png_(self) -> bytes | None:
+        """What Jupyter shows, if Pillow is installed."""
+        try:
+            from megaland_env.render import image
+        except ModuleNotFoundError:
+            return None
+        return image.as_png(self.image())
+
+    def _repr_html_(self) -> str | None:
+        """What Jupyter shows in the place of the picture."""
+        try:
+            from megaland_env.render import image  # noqa: F401
+        except ModuleNotFoundError:
+            return render_html(self.snapshot, viewer=self.viewer)
+        return None
