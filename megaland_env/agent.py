@@ -72,7 +72,7 @@ def make_agent(spec: str | Agent) -> Agent:
         ValueError: there is no such agent, or it has no such parameter.
     """
     if not isinstance(spec, str):
-        if not isinstance(spec, Agent):
+        if inspect.isclass(spec) or not isinstance(spec, Agent):
             raise ValueError(f"an agent is a name or has a method act(decisions); {spec!r} is neither")
         return spec
     match = _CLASS.fullmatch(spec)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env import bits, rng, snapshot
-from megaland_env.actions import NUM_ACTIONS, Kind, action_name
+from megaland_env.actions import NUM_ACTIONS, PASS, Kind, action_name
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
 from megaland_env.errors import IllegalActionError
@@ -71,6 +71,7 @@ class MegalandGames:
         self._margin_seen = np.zeros((state.num_players, state.num_games), np.int16)
         if not self._pays_at_end_only:
             self._margin_seen[:] = _margins(state.coins)
+        self._everyone = np.arange(state.num_games)
         self._version = 0  # counts the changes, so that decisions know when they are out of date
         if record:
             state.log = EventLog(state.steps, state.episode)
@@ -166,7 +167,11 @@ class MegalandGames:
         self._version += 1
         self._rewards[:, games] = 0
         self._margin_seen[:, games] = 0
-        play_on(state, new_games(state, games, words))
+        play_on(state, self._begin(games, words))
+
+    def _begin(self, games: Ints, seeds: npt.NDArray[np.uint64]) -> Moves:
+        """Set games up (S). Tasks that begin elsewhere than games do (envs/tasks.py) replace this."""
+        return new_games(self._state, games, seeds)
 
     def step(self, actions: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
         """Carry out one decision moment of every game, or of those named, up to the next.
@@ -180,23 +185,22 @@ class MegalandGames:
             ValueError: a shape, a type or an index is wrong, or a game was never reset; nothing has changed.
         """
         state = self._state
-        games = self._positions(index)
+        named = games = self._positions(index)
         choices = self._choices(actions, games.size)
         self._check_started(games)
         kinds = state.kind.take(games)
         if np.count_nonzero(kinds) < games.size:  # finished games do not move
-            self._rewards[:, games] = 0
             waiting = where(kinds)
             games, choices = games.take(waiting), choices.take(waiting, axis=1)
-        asked = self._asked(games)
-        chosen = self._legal_choices(games, choices, asked)
+        asked, columns = self._asked(games)
+        chosen = self._legal_choices(choices, asked, columns)
         self._version += 1
         put(state.active, asked, False)
         put(state.legal, asked, PASS_ONLY)
         add(state.asked, asked, 1)
         state.steps[games] += 1
-        if not self._pays_at_end_only:  # otherwise a game that goes on has been paid nothing
-            self._rewards[:, games] = 0
+        if not self._pays_at_end_only or games is not named:  # a game that goes on has been paid nothing by its end
+            self._rewards[:, named] = 0
         play_on(state, self._answers(games, chosen))
         self._pay_rewards(games)
 
@@ -239,6 +243,8 @@ class MegalandGames:
         Raises:
             ValueError: ``actions`` is not (M,) integers in 0..39.
         """
+        if decisions._fresh() is not self:
+            raise ValueError("these are decisions of other games")
         answers = np.asarray(actions)
         if answers.shape != (len(decisions),) or (answers.dtype.kind not in "iu" and answers.size):
             raise ValueError(
@@ -286,6 +292,7 @@ class MegalandGames:
             raise ValueError(f"index must be a list of at least one position, not of shape {positions.shape}")
         copied = copy.copy(self)
         copied._state = self._state.copy(positions)
+        copied._everyone = np.arange(positions.size)
         copied._rewards = self._rewards.take(positions, axis=1)
         copied._margin_seen = self._margin_seen.take(positions, axis=1)
         return copied
@@ -322,7 +329,7 @@ class MegalandGames:
 
     def _positions(self, index: npt.ArrayLike | None) -> Ints:
         if index is None:
-            return np.arange(self.num_games)
+            return self._everyone
         games = _integer_array(index, "index", self.num_games)
         if games.ndim != 1:
             raise ValueError(f"index must be a list of positions, not of shape {games.shape}")
@@ -330,8 +337,8 @@ class MegalandGames:
             raise ValueError("index names a game twice")
         return games
 
-    def _choices(self, actions: npt.ArrayLike, number: int) -> npt.NDArray[np.uint8]:
-        """(P, n) action numbers; what is none becomes 255, which is never legal."""
+    def _choices(self, actions: npt.ArrayLike, number: int) -> npt.NDArray[Any]:
+        """(P, n) what was given as actions, if it is of the right form."""
         array = np.asarray(actions)
         if array.shape != (number, self.num_players):
             raise ValueError(
@@ -340,44 +347,40 @@ class MegalandGames:
             )
         if array.dtype.kind not in "iu" and array.size:
             raise ValueError(f"actions must be integers, not {array.dtype}")
-        if array.dtype != np.uint8:
-            array = np.where((array >= 0) & (array < NUM_ACTIONS), array, _NO_ACTION).astype(np.uint8)
         return np.ascontiguousarray(array.T)
 
     def _check_started(self, games: Ints) -> None:
         if not self._state.round.take(games).all():
             raise ValueError("a game was never started; call reset(seeds) first")
 
-    def _asked(self, games: Ints) -> Ints:
-        """Where the seats that are asked lie in a flattened (P, N) array."""
+    def _asked(self, games: Ints) -> tuple[Ints, Ints]:
+        """Where the seats of ``games`` that are asked lie in a flattened (P, N), and in a flattened (P, n) array."""
         active = self._state.active
-        if games.size == self.num_games:
-            return where(active.reshape(-1))
+        if games is self._everyone:
+            asked = where(active.reshape(-1))
+            return asked, asked
         at = self._state.at(games).reshape(-1)
-        return at.take(where(active.take(at)))
+        columns = where(active.take(at))
+        return at.take(columns), columns
 
-    def _legal_choices(self, games: Ints, choices: npt.NDArray[np.uint8], asked: Ints) -> npt.NDArray[np.uint8]:
+    def _legal_choices(self, choices: npt.NDArray[Any], asked: Ints, columns: Ints) -> npt.NDArray[np.uint8]:
         """(P, n) the choices of the seats that are asked, PASS for the others; an error if one is not legal."""
-        state = self._state
-        if games.size == self.num_games:
-            columns = asked
-        else:  # where the same seats lie in a flattened (P, n) array
-            column_of = np.empty(self.num_games, np.int64)
-            column_of[games] = np.arange(games.size)
-            seats, positions = np.divmod(asked, self.num_games)
-            columns = seats * games.size + column_of.take(positions)
         answers = choices.take(columns)
-        wrong = (state.legal.take(asked) & _BIT_OF.take(answers)) == _NOTHING
+        exist = (answers >= 0) & (answers < NUM_ACTIONS)
+        numbers = np.where(exist, answers, _NO_ACTION).astype(np.uint8)
+        wrong = (self._state.legal.take(asked) & _BIT_OF.take(numbers)) == _NOTHING
         if some(wrong):
-            at = int(asked[where(wrong)[0]])
-            self._refuse(at % self.num_games, at // self.num_games, int(answers[where(wrong)[0]]))
-        chosen = np.zeros_like(choices)
-        put(chosen, columns, answers)
+            first = where(wrong)[0]
+            seat, game = divmod(int(asked[first]), self.num_games)
+            self._refuse(game, seat, int(answers[first]))
+        chosen = np.full(choices.shape, PASS, np.uint8)
+        put(chosen, columns, numbers)
         return chosen
 
     def _refuse(self, game: int, seat: int, action: int) -> None:
         legal = [action_name(a) for a in range(NUM_ACTIONS) if int(self._state.legal[seat, game]) >> a & 1]
-        name = f"{action} ({action_name(action)})" if action < NUM_ACTIONS else f"outside 0..{NUM_ACTIONS - 1}"
+        exists = 0 <= action < NUM_ACTIONS
+        name = f"{action} ({action_name(action)})" if exists else f"{action}, which is not one of 0..{NUM_ACTIONS - 1},"
         kind = Kind(int(self._state.kind[game])).label
         raise IllegalActionError(
             f"game {game}, seat {seat}, decision {kind!r}: action {name} is not legal; legal are {', '.join(legal)}",
@@ -431,15 +434,13 @@ def _margins(coins: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
 def _seed_words(seeds: int | npt.ArrayLike, games: Ints) -> npt.NDArray[np.uint64]:
     if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
         return rng.as_words([int(seeds)]) + rng.as_words(games)
-    array = np.asarray(seeds)
-    integers = array.dtype.kind in "iu" or (
-        array.dtype == object and all(isinstance(s, int) for s in array.reshape(-1))
-    )
-    if not integers or array.shape != games.shape:
-        raise ValueError(
-            f"seeds must be an integer or ({games.size},) integers, not {array.dtype} of shape {array.shape}"
-        )
-    return rng.as_words(array)
+    try:
+        words = rng.as_words(seeds)
+    except ValueError as error:
+        raise ValueError(f"seeds must be an integer or ({games.size},) integers: {error}") from None
+    if words.shape != games.shape:
+        raise ValueError(f"seeds must be an integer or ({games.size},) integers, not of shape {words.shape}")
+    return words
 
 
 def _integer_array(values: npt.ArrayLike, what: str, limit: int) -> Ints:

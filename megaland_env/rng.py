@@ -45,6 +45,8 @@ STABLE        r      seat  k       weighted draw for the k-th Reptile Stable use
 POND          r      seat  k       weighted draw for Fishing Pond k (N3)
 LEARNER       0      0     0       among the P seats: where the one learner of an environment sits
 OPPONENT      0      seat  0       who of a weighted pool plays the seat in an environment of one learner
+DEAL          1      seat  k       weighted draw of treasure k that a task begins with (envs/tasks.py)
+DEAL          0      0     k       what else a task begins with
 ============  =====  ====  ======  ============================================================================
 
 A draw that finds both piles empty uses up its address all the same. A seat draws at most once at each address.
@@ -106,6 +108,7 @@ class Purpose(IntEnum):
     FORK = 14
     LEARNER = 15
     OPPONENT = 16
+    DEAL = 17
 
 
 def scramble(z: Words) -> Words:
@@ -119,13 +122,22 @@ def scramble(z: Words) -> Words:
 
 
 def as_words(values: npt.ArrayLike) -> Words:
-    """Integers, negative or large ones too, as 64-bit words (modulo 2**64)."""
-    array = np.asarray(values)
+    """Integers, negative or large ones too, as 64-bit words (modulo 2**64).
+
+    Raises:
+        ValueError: something is no integer.
+    """
+    # NumPy makes floats of a list of small and large integers, so a list is taken as it is.
+    array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     if array.dtype.kind == "i":
         return array.astype(np.int64).view(np.uint64)
     if array.dtype.kind == "u":
         return array.astype(np.uint64)
-    return np.array([int(value) % 2**64 for value in array.reshape(-1)], dtype=np.uint64).reshape(array.shape)
+    numbers = array.reshape(-1).tolist()
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+            raise ValueError(f"{number!r} is not an integer")
+    return np.array([int(number) % _MODULUS for number in numbers], dtype=np.uint64).reshape(array.shape)
 
 
 def key(seeds: Words) -> Words:

@@ -57,6 +57,10 @@ _ASKING = {
     Kind.STORE: Stage.STORING,
 }
 
+# Far more than a game can come to, and far less than the arrays and the addresses of chance can hold.
+_MOST_STEPS = 2**23
+_MOST_COINS = 2**14
+
 _TREASURES = {treasure.label: treasure for treasure in Treasure}
 _LEVEL_CARDS = {card.label: card for card in LevelCard}
 _BUILDINGS = {building.label: building for building in Building}
@@ -234,7 +238,7 @@ class _Loader:
     def _load_place_in_game(self) -> None:
         state, game, snapshot = self.state, self.game, self.snapshot
         decision = snapshot["decision"]
-        if decision is not None and decision not in _KINDS:
+        if decision is not None and not (isinstance(decision, str) and decision in _KINDS):
             raise SnapshotError(f"decision is {decision!r}; it must be null or one of {', '.join(_KINDS)}")
         self.kind = kind = Kind.NONE if decision is None else _KINDS[decision]
         state.kind[game] = kind
@@ -245,8 +249,8 @@ class _Loader:
         state.seeds[game] = _integer(snapshot["seed"], "seed", 0, 2**64 - 1)
         state.keys[game] = rng.key(state.seeds[game : game + 1])[0]
         state.start_round(np.array([game]), _integer(snapshot["round"], "round", 1, state.config.max_rounds))
-        state.steps[game] = _integer(snapshot["steps"], "steps", 0, 2**31 - 1)
-        decisions = _integers(snapshot["decisions"], "decisions", self.players, 2**24 - 1)
+        state.steps[game] = _integer(snapshot["steps"], "steps", 0, _MOST_STEPS)
+        decisions = _integers(snapshot["decisions"], "decisions", self.players, _MOST_STEPS)
         state.asked[:, game] = decisions
         _integers(snapshot["active"], "active", None, self.players - 1)
         state.first_player[game] = _integer(snapshot["first_player"], "first_player", 0, self.players - 1)
@@ -302,7 +306,7 @@ class _Loader:
     def _load_player(self, seat: int, player: Mapping[str, Any]) -> None:
         state, game, who = self.state, self.game, f"player {seat}"
         _check_keys(player, _PLAYER_KEYS, who)
-        state.coins[seat, game] = _integer(player["coins"], f"{who}: coins", 0, 2**15 - 1)
+        state.coins[seat, game] = _integer(player["coins"], f"{who}: coins", 0, _MOST_COINS)
         state.max_hearts[seat, game] = most = _integer(
             player["max_hearts"], f"{who}: max_hearts", START_HEARTS, MAX_HEARTS
         )
@@ -450,6 +454,7 @@ class _Loader:
                 else:
                     _require(held <= owned, f"{who} has {held} treasures and {owned} buildings, but nothing to pick")
             if kind == Kind.REPTILE and (picks or picked):
+                _require(state.home[seat, game] > 0, f"{who} has stables to use, but no treasure at home")
                 most = int(state.buildings[Building.REPTILE_STABLE, seat, game])
                 _require(
                     not in_level and picks <= most and not picked, f"{who} cannot have {picks} of {most} stables to use"
