@@ -124,6 +124,7 @@ def test_the_adapters(tmp_path, capsys):
         "--players",
         "3",
         "--batch",
+        "1",
         "4",
         "--seconds",
         "0.05",
@@ -133,11 +134,13 @@ def test_the_adapters(tmp_path, capsys):
         str(path),
     ]
     assert cli.main(words) == 0
-    assert "SB3 VecEnv" in capsys.readouterr().out
-    (row,) = json.loads(path.read_text())["adapters"]
-    assert (row["adapter"], row["players"], row["batch"]) == ("SB3 VecEnv", 3, 4)
-    assert row["decisions"] % 4 == 0
-    assert row["rate"] > 0
+    shown = capsys.readouterr().out
+    rows = {(row["adapter"], row["batch"]): row for row in json.loads(path.read_text())["adapters"]}
+    alone = {(name, 1) for name in benchmark.ADAPTERS}
+    assert rows.keys() == alone | {(name, 4) for name in benchmark.ADAPTERS if name not in benchmark.ONE_GAME}
+    assert rows["SB3 VecEnv", 4]["decisions"] % 4 == 0
+    assert all(row["players"] == 3 and row["rate"] > 0 for row in rows.values())
+    assert all(name in shown for name in benchmark.ADAPTERS)
 
 
 def test_an_adapter_without_its_library_is_left_out(monkeypatch):

@@ -130,7 +130,7 @@ def test_a_market_by_name(capsys):
     ("words", "message"),
     [
         (["evaluate", "nobody"], "there is no agent 'nobody'; there are "),
-        (["evaluate", "random:risk=1"], "has no parameter 'risk'"),
+        (["evaluate", "random:risk=1"], "'risk'; its parameters are seed"),
         (["evaluate", "no.such:Agent"], "cannot be imported"),
         (["evaluate", "random", "--opponents", "random,nobody,random"], "there is no agent 'nobody'"),
         (["evaluate", "random", "--opponents", "random,random"], "2 opponents; a table of 4"),
