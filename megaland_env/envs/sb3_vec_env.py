@@ -186,17 +186,11 @@ class MegalandVecEnv(VecEnv):
 
     def _last_words(self, block: SingleLearnerGames, over: npt.NDArray[np.int64]) -> list[Info]:
         """The infos of games that are over."""
-        observations = self._encode(block.decisions(over))
-        infos: list[Info] = [
-            {"terminal_observation": observation, "win_share": share, "coins": coins, "rounds": rounds, "seat": seat}
-            for observation, share, coins, rounds, seat in zip(
-                np.ascontiguousarray(observations),
-                block.win_shares[over].tolist(),
-                block.coins[over].tolist(),
-                block.games.rounds[over].tolist(),
-                block.seats[over].tolist(),
-                strict=True,
-            )
+        observations = np.ascontiguousarray(self._encode(block.decisions(over)))
+        results = block.results(over)
+        infos = [
+            {"terminal_observation": observation} | dict(zip(results, numbers, strict=True))
+            for observation, *numbers in zip(observations, *(each.tolist() for each in results.values()), strict=True)
         ]
         for row in np.flatnonzero(block.games.truncated[over]):
             infos[row]["TimeLimit.truncated"] = True

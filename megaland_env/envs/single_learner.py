@@ -15,18 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env import rng
-from megaland_env.actions import NUM_ACTIONS, Kind
-from megaland_env.agent import Agent, random_legal
+from megaland_env.actions import Kind
+from megaland_env.agent import Agent
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
+from megaland_env.envs.legality import check_illegal, made_legal
 from megaland_env.envs.opponents import LEARNER, Opponents, OpponentSpec
 from megaland_env.game import MegalandGames
 from megaland_env.rewards import Reward
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
-
-ILLEGAL = ("raise", "random")
 
 
 class SingleLearnerGames:
@@ -68,18 +67,17 @@ class SingleLearnerGames:
         illegal: str = "raise",
     ) -> None:
         self.games = MegalandGames(config, num_games, reward=reward)
-        if illegal not in ILLEGAL:
-            raise ValueError(f"illegal is {illegal!r}; it must be one of {ILLEGAL}")
         if seat is not None and not (isinstance(seat, (int, np.integer)) and 0 <= seat < self.num_players):
             raise ValueError(f"seat is {seat!r}; it must be from 0 to {self.num_players - 1}, or None to draw it")
         self._reward = reward
         self._fixed_seat = seat
-        self._illegal = illegal
+        self._illegal = check_illegal(illegal)
         self._slot_seeds = np.zeros(num_games, np.uint64)  # (N,) what each slot was reset with
         self._episodes = np.zeros(num_games, np.int64)  # (N,) games that each slot has finished since
         self._agents: tuple[Agent, ...] = ()
-        self._player = np.full((self.num_players, num_games), LEARNER)  # (P, N) which of the agents has the seat
+        self._player = np.full((self.num_players, num_games), LEARNER, np.int16)  # (P, N) which agent has the seat
         self.seats = np.zeros(num_games, np.int64)
+        self._learner_at = np.arange(num_games)  # (N,) where the learner's seats lie in a flattened (P, N) array
         self.rewards = np.zeros(num_games, np.float32)
         self.played = np.zeros(num_games, np.int64)
         self.illegal_actions = 0
@@ -113,18 +111,29 @@ class SingleLearnerGames:
     def win_shares(self) -> npt.NDArray[np.float64]:
         """(N,) the learner's share of the win: 1 / number of winners, 0 for who has not won."""
         winners = self.games.winners
-        shares: npt.NDArray[np.float64] = _of_seat(winners, self.seats) / np.maximum(winners.sum(axis=1), 1)
+        own = self._of_learner(winners, np.arange(self.num_games))
+        shares: npt.NDArray[np.float64] = own / np.maximum(winners.sum(axis=1), 1)
         return shares
 
     @property
     def coins(self) -> npt.NDArray[np.int16]:
         """(N,) the learner's coins."""
-        return _of_seat(self.games.coins, self.seats)
+        return self._of_learner(self.games.coins, np.arange(self.num_games))
 
     def decisions(self, index: npt.ArrayLike | None = None) -> Decisions:
         """The learner's decisions, a row for each game, or for each of those named; kind ``NONE`` where it is over."""
         games = np.arange(self.num_games) if index is None else np.asarray(index)
         return self.games.rows(games, self.seats[games])
+
+    def results(self, index: npt.ArrayLike) -> dict[str, npt.NDArray[Any]]:
+        """What the learner has come to in the games named, which are over: arrays (n,) by name."""
+        games = np.asarray(index)
+        return {
+            "win_share": self.win_shares[games],
+            "coins": self.coins[games].astype(np.int64),
+            "rounds": self.games.rounds[games].astype(np.int64),
+            "seat": self.seats[games],
+        }
 
     # ---------------------------------------------------------------------------------------------- playing
 
@@ -142,25 +151,30 @@ class SingleLearnerGames:
         for agent in drawn.agents:
             if not any(agent is other for other in agents):
                 agents.append(agent)
-        numbers = np.full(len(self._agents) + 1, LEARNER)
+        numbers = np.full(len(self._agents) + 1, LEARNER, np.int16)
         numbers[seated] = np.arange(seated.size)
         self._player = numbers[self._player]  # LEARNER is -1, and so finds the last entry
         self._agents = tuple(agents)
         self._opponents = drawn
         self._numbers = np.array([*(_position(agent, agents) for agent in drawn.agents), LEARNER])
 
-    def reset(self, seeds: npt.ArrayLike) -> None:
-        """Start all slots anew, slot i with the seed ``seeds[i]``.
+    def reset(self, seeds: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
+        """Start slots anew, each with a seed of its own.
+
+        Args:
+            seeds: (N,) integers, or (n,) if ``index`` is given.
+            index: (n,) the slots that start; all by default.
 
         Raises:
-            ValueError: ``seeds`` is not (N,) integers.
+            ValueError: ``seeds`` has another shape.
         """
+        games = np.arange(self.num_games) if index is None else np.asarray(index)
         words = rng.as_words(seeds)
-        if words.shape != (self.num_games,):
-            raise ValueError(f"seeds must be ({self.num_games},) integers, not of shape {words.shape}")
-        self._slot_seeds[:] = words
-        self._episodes[:] = 0
-        self._start(np.arange(self.num_games))
+        if words.shape != games.shape:
+            raise ValueError(f"seeds must be ({games.size},) integers, not of shape {words.shape}")
+        self._slot_seeds[games] = words
+        self._episodes[games] = 0
+        self._start(games)
 
     def restart(self, index: npt.ArrayLike) -> None:
         """Start the next game in each of the slots named; its seed is that of the slot's next episode (rng.py)."""
@@ -174,13 +188,21 @@ class SingleLearnerGames:
             seats = rng.choose(rng.mix(seeds, rng.Purpose.LEARNER), self.num_players).astype(np.int64)
         else:
             seats = np.full(games.size, self._fixed_seat, np.int64)
-        self.seats[games] = seats
+        self._seat(games, seats)
         self._player[:, games] = self._numbers[self._opponents.draw(seeds, seats, self.num_players)]
         # A new game asks all seats at once (L9 of the first card: nobody can have fallen, and there are no jump tokens
         # yet), so the learner is asked from the start and no opponent moves before it.
         began = perf_counter()
         self.games.reset(seeds, index=games)
         self.seconds["engine"] += perf_counter() - began
+
+    def _seat(self, games: Ints, seats: Ints) -> None:
+        self.seats[games] = seats
+        self._learner_at[games] = seats * self.num_games + games
+
+    def _of_learner(self, array: npt.NDArray[Any], games: Ints) -> npt.NDArray[Any]:
+        """(n,) the learner's entry in each of ``games``, of an (N, P) array that is a view of the engine's (P, N)."""
+        return array.T.reshape(-1).take(self._learner_at.take(games))
 
     def step(self, actions: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
         """Carry out the learner's choices, and play on until it is asked again or the game is over.
@@ -197,10 +219,11 @@ class SingleLearnerGames:
         choices = np.asarray(actions)
         if choices.shape != games.shape or choices.dtype.kind not in "iu":
             raise ValueError(f"actions must be ({games.size},) integers, not {choices.dtype} of shape {choices.shape}")
-        waiting = np.flatnonzero(self.games.kind[games])
+        waiting = np.flatnonzero(self.games.active[games, self.seats[games]])
         playing, choices = games[waiting], choices[waiting].astype(np.int64)
         if self._illegal == "random":
-            choices = self._made_legal(playing, choices)
+            choices, replaced = made_legal(self.decisions(playing), choices)
+            self.illegal_actions += replaced
         moves = self._opponents_moves(playing)
         moves[self.seats[playing], np.arange(playing.size)] = choices
         self._move(moves, playing)  # the only move that can be refused
@@ -210,16 +233,6 @@ class SingleLearnerGames:
         while (playing := playing[self._without_learner(playing)]).size:
             self._move(self._opponents_moves(playing), playing)
             self._collect(playing)
-
-    def _made_legal(self, games: Ints, choices: Ints) -> Ints:
-        decisions = self.decisions(games)
-        exists = (choices >= 0) & (choices < NUM_ACTIONS)
-        bit = np.where(exists, choices, NUM_ACTIONS).astype(np.uint64)  # no set of actions has the bit of NUM_ACTIONS
-        wrong = np.flatnonzero((decisions.legal_bits >> bit) & np.uint64(1) == 0)
-        if wrong.size:
-            choices[wrong] = random_legal(decisions[wrong])
-            self.illegal_actions += wrong.size
-        return choices
 
     def _opponents_moves(self, games: Ints) -> Ints:
         """(P, n) what the opponents choose who are asked in ``games`` (n,); PASS for all other seats."""
@@ -247,12 +260,12 @@ class SingleLearnerGames:
         self.seconds["engine"] += perf_counter() - began
 
     def _collect(self, games: Ints) -> None:
-        self.rewards[games] += self.games.rewards[games, self.seats[games]]
+        self.rewards[games] += self._of_learner(self.games.rewards, games)
 
     def _without_learner(self, games: Ints) -> Bools:
         """(n,) which of ``games`` must go on: they are not over, and do not wait for the learner."""
-        asked = self.games.active[games, self.seats[games]]
-        going_on: Bools = ~asked & (self.games.kind[games] != Kind.NONE)
+        asked = self._of_learner(self.games.active, games)
+        going_on: Bools = ~asked & (self.games.kind.take(games) != Kind.NONE)
         return going_on
 
     # ---------------------------------------------------------------------------------------------- saving
@@ -289,16 +302,11 @@ class SingleLearnerGames:
         self.games = games
         self._slot_seeds[:] = rng.as_words(np.array(snapshot["slot_seeds"], np.uint64))
         self._episodes[:] = snapshot["episodes"]
-        self.seats[:] = snapshot["seats"]
+        self._seat(np.arange(self.num_games), np.array(snapshot["seats"], np.int64))
         self._player[:] = snapshot["players"]
         self.illegal_actions = int(snapshot["illegal_actions"])
         self._agents = tuple(agents)
         self.set_opponents(self._opponents)
-
-
-def _of_seat(array: npt.NDArray[Any], seats: Ints) -> npt.NDArray[Any]:
-    """(N,) the entry of one seat in each row of an (N, P) array."""
-    return array[np.arange(seats.size), seats]
 
 
 def _position(agent: Agent, agents: Sequence[Agent]) -> int:
