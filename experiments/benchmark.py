@@ -23,7 +23,8 @@ self-resetting environments do it, in the engine's time: that is what a learner 
 timed, and each figure is the median of theirs.
 
 **Adapters** are driven as their libraries do it, with random legal actions chosen outside the timed part. Their figure
-is the learner's decisions a second; what the opponents (random agents) decide meanwhile is part of the cost.
+is the caller's decisions a second: those of all seats, or those of one learner, and then what the opponents (random
+agents) decide meanwhile is part of the cost.
 """
 
 from __future__ import annotations
@@ -318,14 +319,96 @@ class SB3Run:
         return len(self._actions)
 
 
-ADAPTERS: dict[str, Callable[[int, int], AdapterRun]] = {"SB3 VecEnv": SB3Run}
+class MultiAgentRun:
+    """``MegalandMultiAgentVectorEnv``, every seat the caller's: observations and masks of all seats after each step."""
+
+    def __init__(self, players: int, batch: int) -> None:
+        from megaland_env.envs.multi_agent_vector import MegalandMultiAgentVectorEnv
+
+        self._env = MegalandMultiAgentVectorEnv(batch, MegalandConfig(num_players=players), autoreset_mode="SameStep")
+        self._luck = np.random.default_rng(0)
+        _, self._infos = self._env.reset(seed=0)
+
+    def choose(self) -> None:
+        """(N, P) random legal actions."""
+        masks = self._infos["action_mask"]
+        self._actions = (self._luck.random(masks.shape, dtype=np.float32) * masks).argmax(axis=2)
+
+    def step(self) -> int:
+        """One step of all games."""
+        decisions = np.count_nonzero(self._infos["active"])
+        *_, self._infos = self._env.step(self._actions)
+        return int(decisions)
+
+
+class AECRun:
+    """``megaland_v0.env``, one game: what ``last`` gives an agent in each turn."""
+
+    def __init__(self, players: int, batch: int) -> None:
+        from megaland_env import megaland_v0
+
+        self._env = megaland_v0.env(config=MegalandConfig(num_players=players))
+        self._luck = np.random.default_rng(0)
+        self._env.reset(seed=0)
+        self._mask = self._env.last()[0]["action_mask"]
+
+    def choose(self) -> None:
+        """A random legal action."""
+        self._action = int(self._luck.choice(self._mask.nonzero()[0]))
+
+    def step(self) -> int:
+        """One turn."""
+        self._env.step(self._action)
+        observation, _, termination, truncation, _ = self._env.last()
+        if termination or truncation:
+            self._env.reset()
+            observation = self._env.last()[0]
+        self._mask = observation["action_mask"]
+        return 1
+
+
+class ParallelRun:
+    """``megaland_v0.parallel_env``, one game: the observations of all agents after each step."""
+
+    def __init__(self, players: int, batch: int) -> None:
+        from megaland_env import megaland_v0
+
+        self._env = megaland_v0.parallel_env(config=MegalandConfig(num_players=players))
+        self._luck = np.random.default_rng(0)
+        self._observations, _ = self._env.reset(seed=0)
+
+    def choose(self) -> None:
+        """A random legal action for each agent."""
+        masks = {agent: observation["action_mask"] for agent, observation in self._observations.items()}
+        self._actions = {agent: int(self._luck.choice(mask.nonzero()[0])) for agent, mask in masks.items()}
+
+    def step(self) -> int:
+        """One step of the game."""
+        decisions = np.count_nonzero(self._env.games.active)
+        self._observations, *_ = self._env.step(self._actions)
+        if not self._env.agents:
+            self._observations, _ = self._env.reset()
+        return int(decisions)
+
+
+ADAPTERS: dict[str, Callable[[int, int], AdapterRun]] = {
+    "SB3 VecEnv": SB3Run,
+    "multi-agent vector": MultiAgentRun,
+    "PettingZoo AEC": AECRun,
+    "PettingZoo Parallel": ParallelRun,
+}
 """How each adapter is driven, given the players and the environments. One that lacks its library is left out."""
+
+ONE_GAME = ("PettingZoo AEC", "PettingZoo Parallel")
+"""The adapters that play one game and no more."""
 
 ADAPTER_WARM_UP = 150  # steps: the learner makes a third of the decisions or fewer, so about three games
 
 
 def measure_adapter(name: str, players: int, batch: int, seconds: float = DEFAULT_SECONDS) -> AdapterRow | None:
-    """Time an adapter; ``None`` if its library is not installed."""
+    """Time an adapter; ``None`` if its library is not installed, or if it cannot play so many games."""
+    if name in ONE_GAME and batch > 1:
+        return None
     try:
         run = ADAPTERS[name](players, batch)
     except ModuleNotFoundError:
@@ -445,7 +528,7 @@ def adapter_table(rows: Sequence[AdapterRow]) -> Any:
     """The rows as a ``rich.table.Table``."""
     from rich.table import Table
 
-    table = Table(title="Adapters: the learner's decisions a second, against random agents", title_justify="left")
+    table = Table(title="Adapters: the caller's decisions a second, against random agents", title_justify="left")
     for column in ("adapter", "players", "environments", "decisions"):
         table.add_column(column, justify="left" if column == "adapter" else "right")
     for row in rows:

@@ -1,12 +1,13 @@
 """Megaland as a reinforcement-learning environment: the rules, and a batch of games that plays by them.
 
-Needs NumPy alone until an adapter of ``megaland_env.envs`` is imported.
+Needs NumPy alone until an adapter of ``megaland_env.envs`` is imported. ``gymnasium.make`` knows its environments.
 """
 
 from megaland_env.actions import NUM_ACTIONS, Action, Kind, action_name
 from megaland_env.cards import Building, LevelCard, Treasure
 from megaland_env.config import ConfigError, MegalandConfig
 from megaland_env.decisions import Decisions, View
+from megaland_env.envs.registration import register_with_gymnasium
 from megaland_env.errors import IllegalActionError
 from megaland_env.game import MegalandGames
 from megaland_env.snapshot import SnapshotError
@@ -27,3 +28,5 @@ __all__ = [
     "View",
     "action_name",
 ]
+
+register_with_gymnasium()

@@ -1,0 +1,333 @@
+"""Megaland as Gymnasium vector environments with one learner in each game: twins of those of gymnasium_env.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from megaland_env.config import MegalandConfig
+from megaland_env.envs.gymnasium_env import action_space, observation_space
+from megaland_env.envs.opponents import OpponentSpec
+from megaland_env.envs.single_learner import SingleLearnerGames
+from megaland_env.envs.tasks import BuyTask, RunTask, TaskGames
+from megaland_env.observation import encode
+from megaland_env.render import render
+from megaland_env.rewards import Reward
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+Infos = dict[str, Any]
+StepResult = tuple[Floats, npt.NDArray[np.float64], Bools, Bools, Infos]
+
+_MODES = ("ansi", "rgb_array")
+
+
+class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
+    """N games side by side, each with one learner's seat; what is played in them, a subclass says.
+
+    It does what ``SyncVectorEnv`` does with N single environments, value for value, at a fraction of the cost.
+
+    - *Observation*: (N, D) float32. A new array in each step, which is yours.
+    - *Action*: (N,) integers. ``action_masks()`` (N, 40) bool says which are legal, ``infos["action_mask"]`` as int8.
+    - *Reward*: (N,) float64, all that each learner was paid since its last observation.
+    - *End*: terminations and truncations (N,), as in the single environment.
+    - *Infos*: dicts of arrays, each with a ``_key`` that says which games it holds for: ``action_mask`` always, and
+      what the single environment has at the end of a game: ``episode_return`` and ``episode_length``, which are right
+      in every mode (those of ``RecordEpisodeStatistics`` are not with ``SAME_STEP`` before Gymnasium 1.4), and others.
+    - *Autoreset*: as Gymnasium documents its three modes. ``NEXT_STEP`` starts a finished game anew in the step after,
+      whose action for it is ignored and whose reward is 0. ``SAME_STEP`` does so at once: the last observation (D,) is
+      then in ``infos["final_obs"][i]``, and the infos of the end are in ``infos["final_info"]``. ``DISABLED`` leaves it
+      to ``reset(options={"reset_mask": ...})``. The games played are the same in all modes.
+    - *Seeds*: ``reset(seed=s)`` gives game i the seed s + i; a sequence gives each its own. The e-th game after it in a
+      slot, by autoreset or by a ``reset`` without a seed, has the seed ``rng.episode_seeds(s + i, e)``. ``np_random``
+      draws the seeds of slots that were never given one.
+
+    Attributes:
+        games: the games; for reading.
+    """
+
+    def __init__(
+        self, games: SingleLearnerGames, autoreset_mode: AutoresetMode | str, render_mode: str | None = None
+    ) -> None:
+        if render_mode is not None and render_mode not in _MODES:
+            raise ValueError(f"render_mode is {render_mode!r}; it must be one of {_MODES}, or None")
+        self.games = games
+        self.num_envs = games.num_games
+        self.render_mode = render_mode
+        self._mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"render_modes": list(_MODES), "render_fps": 2, "autoreset_mode": self._mode}
+        self.single_observation_space = observation_space()
+        self.single_action_space = action_space()
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._seeded = np.zeros(self.num_envs, np.bool_)
+        self._over = np.zeros(self.num_envs, np.bool_)
+        self._returns = np.zeros(self.num_envs)
+        self._lengths = np.zeros(self.num_envs, np.int64)
+
+    @cached_property
+    def observation_space(self) -> spaces.Space[Any]:  # type: ignore[override]
+        """Of all games at once. Made when asked for, since its bounds are arrays as large as four observations."""
+        return batch_space(self.single_observation_space, self.num_envs)
+
+    def action_masks(self) -> Bools:
+        """(N, 40) the legal actions of each learner; exactly PASS where a game is over."""
+        return self.games.decisions().legal
+
+    # ---------------------------------------------------------------------------------------------- playing
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | npt.NDArray[np.integer[Any]] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Floats, Infos]:
+        """Start all games, or those of ``options["reset_mask"]`` (N,) bool; ``seed`` is then still for all slots.
+
+        Returns:
+            observations (N, D) and infos of all games.
+
+        Raises:
+            ValueError: there is not a seed for each game, or the mask names no game or is no mask.
+            ResetNeeded: only some games are to be started, and the others never were.
+        """
+        games = self._games_to_reset(options)
+        seeds = self._seeds_of(seed)
+        super().reset(seed=int(seed) if isinstance(seed, (int, np.integer)) else None)
+        given = np.array([seeds[game] is not None for game in games], np.bool_)
+        to_draw = games[~given & ~self._seeded[games]]
+        to_go_on = games[~given & self._seeded[games]]
+        self.games.reset([seeds[game] for game in games[given]], games[given])
+        self.games.reset(self.np_random.integers(2**64, size=to_draw.size, dtype=np.uint64), to_draw)
+        self.games.restart(to_go_on)
+        self._seeded[games] = True
+        self._began(games)
+        return self._observe()
+
+    def step(self, actions: npt.ArrayLike) -> StepResult:
+        """Carry out the learners' choices, and play each game on until its learner is asked again or it is over.
+
+        Args:
+            actions: (N,) integers.
+
+        Returns:
+            observations (N, D), rewards (N,), terminations (N,), truncations (N,) and infos.
+
+        Raises:
+            IllegalActionError: a choice is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
+            ResetNeeded: there was no ``reset`` yet, or a game is over and nothing resets it by itself.
+            ValueError: ``actions`` has another shape or is not made of integers; nothing has changed.
+        """
+        choices = np.asarray(actions)
+        if choices.shape != (self.num_envs,):
+            raise ValueError(f"actions must be ({self.num_envs},) integers, not of shape {choices.shape}")
+        playing = np.flatnonzero(self._seeded & ~self._over)
+        to_restart = np.flatnonzero(self._over)
+        if playing.size + to_restart.size < self.num_envs:
+            raise ResetNeeded("there are no games yet; call reset() first")
+        if to_restart.size and self._mode != AutoresetMode.NEXT_STEP:
+            raise ResetNeeded(
+                f"games that are over cannot move: {to_restart}; reset them (options={{'reset_mask': ...}})"
+            )
+        self.games.step(choices[playing], playing)  # the only thing that can be refused
+        rewards = np.zeros(self.num_envs)
+        rewards[playing] = self.games.rewards[playing]
+        self._returns += rewards
+        self._lengths[playing] += 1
+        self._restart(to_restart)
+
+        over = self.games.over
+        truncations = over & self.games.games.truncated
+        terminations = over & ~truncations
+        self._over = over
+        ended = np.flatnonzero(over)
+        last = self._last_infos(ended) if ended.size else {}
+        if ended.size and self._mode == AutoresetMode.SAME_STEP:
+            last = self._finals(ended, last)
+            self._restart(ended)
+        observations, infos = self._observe()
+        return observations, rewards, terminations, truncations, infos | last
+
+    def _restart(self, games: Ints) -> None:
+        if games.size:
+            self.games.restart(games)
+            self._began(games)
+
+    def _began(self, games: Ints) -> None:
+        self._over[games] = False
+        self._returns[games] = 0
+        self._lengths[games] = 0
+
+    # ---------------------------------------------------------------------------------------------- what is given back
+
+    def _observe(self) -> tuple[Floats, Infos]:
+        decisions = self.games.decisions()
+        every = np.ones(self.num_envs, np.bool_)
+        return encode(decisions), {"action_mask": decisions.legal.view(np.int8), "_action_mask": every}
+
+    def _last_infos(self, ended: Ints) -> Infos:
+        """What the single environment says at the end of a game, for the games ``ended`` (n,)."""
+        results = self.games.results(ended)
+        results |= {"episode_return": self._returns[ended], "episode_length": self._lengths[ended]}
+        infos: Infos = {}
+        for name, values in results.items():
+            infos |= self._info(name, ended, values)
+        return infos
+
+    def _finals(self, ended: Ints, last: Infos) -> Infos:
+        """The same as ``SAME_STEP`` gives it, with the last observations; the games have not been started anew."""
+        decisions = self.games.decisions(ended)
+        observations = np.full(self.num_envs, None, object)
+        for game, observation in zip(ended, np.ascontiguousarray(encode(decisions)), strict=True):
+            observations[game] = observation
+        marked = self._marked(ended)
+        return {
+            "final_obs": observations,
+            "_final_obs": marked,
+            "final_info": self._info("action_mask", ended, decisions.legal.view(np.int8)) | last,
+            "_final_info": marked.copy(),
+        }
+
+    def _info(self, name: str, games: Ints, values: npt.NDArray[Any]) -> Infos:
+        """Values (n, ...) for some of the games, with zeros for the others."""
+        array = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
+        array[games] = values
+        return {name: array, f"_{name}": self._marked(games)}
+
+    def _marked(self, games: Ints) -> Bools:
+        marked = np.zeros(self.num_envs, np.bool_)
+        marked[games] = True
+        return marked
+
+    # ---------------------------------------------------------------------------------------------- arguments of reset
+
+    def _games_to_reset(self, options: dict[str, Any] | None) -> Ints:
+        """(n,) positions. The options are left as they are, since wrappers read them after the environment."""
+        mask = None if options is None else options.get("reset_mask")
+        if mask is None:
+            return np.arange(self.num_envs)
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
+            raise ValueError(f"options['reset_mask'] must be a boolean array of shape ({self.num_envs},), not {mask!r}")
+        if not mask.any():
+            raise ValueError("options['reset_mask'] names no game")
+        if not (self._seeded | mask).all():
+            raise ResetNeeded("there are games that were never started; reset all of them first")
+        return np.flatnonzero(mask)
+
+    def _seeds_of(self, seed: int | Sequence[int | None] | npt.NDArray[Any] | None) -> list[int | None]:
+        """The seed of each slot, ``None`` where there is none."""
+        if seed is None:
+            return [None] * self.num_envs
+        if isinstance(seed, (int, np.integer)):
+            return [int(seed) + game for game in range(self.num_envs)]
+        seeds = [None if each is None else int(each) for each in seed]
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"seed names {len(seeds)} seeds; there are {self.num_envs} games")
+        return seeds
+
+    def render(self) -> tuple[Any, ...] | None:
+        """A frame for each game: text (``ansi``) or a picture (``rgb_array``)."""
+        if self.render_mode is None:
+            return None
+        seats = self.games.seats.tolist()
+        return tuple(render(self.games.games, game, self.render_mode, viewer=seat) for game, seat in enumerate(seats))
+
+
+class MegalandVectorEnv(OneLearnerVectorEnv):
+    """The vector twin of ``Megaland-v0``. The class it derives from describes the interface.
+
+    Args:
+        num_envs: N.
+        config: as in ``MegalandEnv``.
+        opponents: as in ``MegalandEnv``.
+        seat: as in ``MegalandEnv``.
+        reward: as in ``MegalandEnv``.
+        illegal: as in ``MegalandEnv``.
+        autoreset_mode: an ``AutoresetMode`` or its value.
+        render_mode: ``"ansi"`` or ``"rgb_array"``.
+
+    Raises:
+        ValueError: an argument has no meaning.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        config: MegalandConfig | None = None,
+        *,
+        opponents: OpponentSpec = "threshold",
+        seat: int | None = None,
+        reward: str | Reward = "win",
+        illegal: str = "raise",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+    ) -> None:
+        games = SingleLearnerGames(config, num_envs, opponents=opponents, seat=seat, reward=reward, illegal=illegal)
+        super().__init__(games, autoreset_mode, render_mode)
+
+    def set_opponents(self, opponents: OpponentSpec) -> None:
+        """Change who plays against the learners, from each game's end on."""
+        self.games.set_opponents(opponents)
+
+
+class MegalandRunVectorEnv(OneLearnerVectorEnv):
+    """The vector twin of ``Megaland-Run-v0``. The class it derives from describes the interface.
+
+    Args:
+        num_envs: N.
+        hearts: as in ``MegalandRunEnv``.
+        jumps: as in ``MegalandRunEnv``.
+        value: as in ``MegalandRunEnv``.
+        illegal: as in ``MegalandVectorEnv``.
+        autoreset_mode: as in ``MegalandVectorEnv``.
+        render_mode: as in ``MegalandVectorEnv``.
+
+    Raises:
+        ValueError: an argument has no meaning.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        hearts: int = 4,
+        jumps: int = 0,
+        value: float | Sequence[float] = 1.0,
+        illegal: str = "raise",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+    ) -> None:
+        games = TaskGames(RunTask(hearts, jumps, value), num_envs, illegal=illegal)
+        super().__init__(games, autoreset_mode, render_mode)
+
+
+class MegalandBuyVectorEnv(OneLearnerVectorEnv):
+    """The vector twin of ``Megaland-Buy-v0``. The class it derives from describes the interface.
+
+    Args:
+        num_envs: N.
+        illegal: as in ``MegalandVectorEnv``.
+        autoreset_mode: as in ``MegalandVectorEnv``.
+        render_mode: as in ``MegalandVectorEnv``.
+
+    Raises:
+        ValueError: an argument has no meaning.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        illegal: str = "raise",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__(TaskGames(BuyTask(), num_envs, illegal=illegal), autoreset_mode, render_mode)

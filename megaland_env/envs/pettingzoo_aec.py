@@ -1,0 +1,114 @@
+"""Megaland as an AEC environment of PettingZoo: agents act one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from pettingzoo import AECEnv  # type: ignore[import-untyped]
+
+from megaland_env.config import MegalandConfig
+from megaland_env.envs.pettingzoo_table import Info, Observation, PettingZooTable
+from megaland_env.render import RENDER_MODES
+from megaland_env.rewards import Reward
+
+
+class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
+    """A game of Megaland in which the agents whose decision it is act one after the other.
+
+    - *Agents*: ``player_0`` to ``player_{P-1}``, seated clockwise. A turn is one decision of one agent; who is not
+      asked has no turn. Those who decide at the same moment have their turns in order from the first player, and the
+      game moves when the last of them has chosen. Until then nothing that anybody can observe changes.
+    - *Observation*: ``{"observation": float32 (D,), "action_mask": int8 (40,)}`` by ``observation.encode``. An agent
+      may observe at any time; the mask of one that is not asked has exactly PASS.
+    - *Action*: one of the 40 of actions.py; the mask, also in the info, says which are legal.
+    - *Reward*: of a step, for every agent; ``last()`` gives an agent all that it was paid since its last turn, so also
+      what another's move has brought it.
+    - *End*: of all agents together. Each then has a last turn, with the action ``None``, in which it sees its last
+      reward. Truncated is a game that was cut off after ``max_rounds`` (D4), and no other. The infos at the end have
+      ``win_share`` (1 / number of winners, 0 for who has not won), ``coins`` and ``rounds``.
+    - *Seeds*: ``reset(seed=s)`` starts the game of seed s. The e-th ``reset()`` without a seed after it starts that of
+      ``rng.episode_seeds(s, e)``. Without any seed the operating system gives one.
+
+    The arguments and the other attributes are those of ``PettingZooTable``.
+    """
+
+    # Not to be converted by PettingZoo: its parallel form expects every agent to have a turn in each cycle.
+    metadata = {  # noqa: RUF012
+        "name": "megaland_v0",
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 2,
+        "is_parallelizable": False,
+    }
+
+    def __init__(
+        self,
+        config: MegalandConfig | None = None,
+        *,
+        reward: str | Reward = "win",
+        illegal: str = "raise",
+        render_mode: str | None = None,
+    ) -> None:
+        PettingZooTable.__init__(self, config, reward=reward, illegal=illegal, render_mode=render_mode)
+        self.agent_selection = self.possible_agents[0]
+        self.rewards: dict[str, float] = {}
+        self._cumulative_rewards: dict[str, float] = {}
+        self.terminations: dict[str, bool] = {}
+        self.truncations: dict[str, bool] = {}
+        self.infos: dict[str, Info] = {}
+        self._pending: dict[str, int] = {}  # what was chosen at this moment so far
+        self._to_ask: list[str] = []  # who has yet to choose at this moment
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a game; ``options`` are not used."""
+        self._start(seed)
+        self.rewards = self._for_all(0.0)
+        self._cumulative_rewards = self._for_all(0.0)
+        self.terminations = self._for_all(False)
+        self.truncations = self._for_all(False)
+        self._skip_agent_selection = None  # a note of AECEnv on the turns after the end, here of a game before
+        self._new_moment()
+
+    def step(self, action: int | np.integer[Any] | None) -> None:
+        """Choose for ``agent_selection``; ``None`` once the game is over.
+
+        Raises:
+            IllegalActionError: the action is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
+            ResetNeeded: there is no game.
+            ValueError: it is no action at all; nothing has changed.
+        """
+        if not self.agents:
+            raise ResetNeeded("there is no game; call reset() first")
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        self._pending[agent] = self._choice(agent, action)
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        if self._to_ask:
+            self.agent_selection = self._to_ask.pop(0)
+            return
+        self.rewards = self._play(self._pending)
+        self._accumulate_rewards()
+        self._new_moment()
+
+    def _new_moment(self) -> None:
+        self._pending = {}
+        self.infos = self._infos()
+        if self._over:
+            self.terminations = self._for_all(bool(self.games.terminated[0]))
+            self.truncations = self._for_all(bool(self.games.truncated[0]))
+            self._to_ask = self.possible_agents[:1]  # AECEnv itself goes on through the others
+        else:
+            asked = np.flatnonzero(self.games.active[0]).tolist()
+            if len(asked) > 1:
+                first = int(self._decisions.view.first_player[0].argmax())  # row 0 is of seat 0, so places are seats
+                asked = [seat for seat in asked if seat >= first] + [seat for seat in asked if seat < first]
+            self._to_ask = [self.possible_agents[seat] for seat in asked]
+        self.agent_selection = self._to_ask.pop(0)
+
+    def observe(self, agent: str) -> Observation:
+        """What an agent sees: the game before the choices that are still pending."""
+        return self._observation(agent)

@@ -1,0 +1,82 @@
+"""Megaland as a Parallel environment of PettingZoo: all agents act in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gymnasium.error import ResetNeeded
+from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
+
+from megaland_env.envs.pettingzoo_table import Info, Observation, PettingZooTable
+from megaland_env.render import RENDER_MODES
+
+Step = tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Info]]
+
+
+class MegalandParallelEnv(PettingZooTable, ParallelEnv):  # type: ignore[misc]
+    """A game of Megaland in which all agents act in every step, and those who are not asked pass.
+
+    - *Agents*: ``player_0`` to ``player_{P-1}``, seated clockwise. A step is one decision moment, at which some of them
+      are asked; nobody sees a choice of the same moment.
+    - *Observation*: of every agent ``{"observation": float32 (D,), "action_mask": int8 (40,)}``, by
+      ``observation.encode``.
+    - *Action*: of every agent one of the 40 of actions.py; the mask, also in the info, says which are legal. That of an
+      agent that is not asked has exactly PASS, and PASS it must give.
+    - *Reward*: of every agent, what the step paid it, whoever's choice it was for: sum them up from one decision of an
+      agent to its next.
+    - *End*: of all agents together. Truncated is a game that was cut off after ``max_rounds`` (D4), and no other. The
+      infos at the end have ``win_share`` (1 / number of winners, 0 for who has not won), ``coins`` and ``rounds``.
+    - *Seeds*: ``reset(seed=s)`` starts the game of seed s. The e-th ``reset()`` without a seed after it starts that of
+      ``rng.episode_seeds(s, e)``. Without any seed the operating system gives one.
+
+    The arguments and the attributes are those of ``PettingZooTable``.
+    """
+
+    metadata = {  # noqa: RUF012
+        "name": "megaland_v0",
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 2,
+        "is_parallelizable": True,
+    }
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observation], dict[str, Info]]:
+        """Start a game; ``options`` are not used.
+
+        Returns:
+            the observations and the infos of all agents.
+        """
+        self._start(seed)
+        return self._observations(), self._infos()
+
+    def step(self, actions: Mapping[str, Any]) -> Step:
+        """Carry out one decision moment.
+
+        Args:
+            actions: of every agent; PASS of those who are not asked.
+
+        Returns:
+            observations, rewards, terminations, truncations and infos of all agents; nothing after the end.
+
+        Raises:
+            IllegalActionError: one is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
+            ResetNeeded: there is no game, and there are actions.
+            ValueError: an agent is missing or unknown, or gives no action at all; nothing has changed.
+        """
+        if not self.agents:
+            if actions or not self.played:
+                raise ResetNeeded("there is no game; call reset() first")
+            return {}, {}, {}, {}, {}  # as in other environments of PettingZoo, when all agents are gone
+        if actions.keys() != self._seat.keys():
+            raise ValueError(f"actions must be of {', '.join(self.agents)}, not of {', '.join(map(str, actions))}")
+        rewards = self._play({agent: self._choice(agent, actions[agent]) for agent in self.agents})
+        terminations = self._for_all(bool(self.games.terminated[0]))
+        truncations = self._for_all(bool(self.games.truncated[0]))
+        if self._over:
+            self.agents = []
+        return self._observations(), rewards, terminations, truncations, self._infos()
+
+    def _observations(self) -> dict[str, Observation]:
+        return {agent: self._observation(agent) for agent in self.possible_agents}

@@ -1,0 +1,207 @@
+"""``PettingZooTable``: what the two environments of PettingZoo have in common, which is all but who moves when."""
+
+from __future__ import annotations
+
+import operator
+import secrets
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import logger, spaces
+
+from megaland_env import rng
+from megaland_env.actions import NUM_ACTIONS, PASS, Kind, action_name
+from megaland_env.config import MegalandConfig
+from megaland_env.decisions import Decisions
+from megaland_env.envs.legality import check_illegal, made_legal
+from megaland_env.errors import IllegalActionError
+from megaland_env.game import MegalandGames
+from megaland_env.observation import NUM_FEATURES, encode
+from megaland_env.render import RENDER_MODES, render
+from megaland_env.rewards import Reward
+
+Observation = dict[str, npt.NDArray[Any]]
+Info = dict[str, Any]
+
+
+class PettingZooTable:
+    """One game at a table whose seats are the agents ``player_0``, ``player_1``, and so on.
+
+    Args:
+        config: of the game; the default is the full game for four.
+        reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
+        illegal: what an illegal action does: ``"raise"`` an ``IllegalActionError`` before anything changes, or play a
+            ``"random"`` legal one, which is counted; ``played`` then says which.
+        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or ``None``.
+
+    Attributes:
+        games: a batch of the one game; for reading.
+        agents: who still plays: all of them, and nobody after the end.
+        possible_agents: all agents.
+        played: the action of each agent that was carried out last.
+        illegal_actions: how many illegal actions were replaced.
+        state_space: of ``state()``.
+
+    Raises:
+        ValueError: an argument has no meaning.
+    """
+
+    def __init__(
+        self,
+        config: MegalandConfig | None = None,
+        *,
+        reward: str | Reward = "win",
+        illegal: str = "raise",
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise ValueError(f"render_mode is {render_mode!r}; it must be one of {RENDER_MODES}, or None")
+        self.games = MegalandGames(config, reward=reward)
+        self.render_mode = render_mode
+        self.possible_agents = [f"player_{seat}" for seat in range(self.games.num_players)]
+        self.agents: list[str] = []
+        self.played: dict[str, int] = {}
+        self.illegal_actions = 0
+        self.observation_spaces: dict[str, spaces.Space[Any]] = {
+            agent: spaces.Dict(
+                {
+                    "observation": spaces.Box(-1.0, 1.0, (NUM_FEATURES,), np.float32),
+                    "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), np.int8),
+                }
+            )
+            for agent in self.possible_agents
+        }
+        self.action_spaces: dict[str, spaces.Space[Any]] = {
+            agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents
+        }
+        self.state_space = spaces.Box(-1.0, 1.0, (NUM_FEATURES,), np.float32)
+        self._seat = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self._illegal = check_illegal(illegal)
+        self._slot_seed: int | None = None  # the last that was given to ``reset``
+        self._episode = 0  # games begun since
+        self._seats = np.arange(self.games.num_players)
+        self._one_game = np.zeros(self.games.num_players, np.int64)
+
+    # ---------------------------------------------------------------------------------------------- what a user reads
+
+    @property
+    def config(self) -> MegalandConfig:
+        """The configuration of the game."""
+        return self.games.config
+
+    @property
+    def game_seed(self) -> int:
+        """The seed of the game that is being played."""
+        return int(self.games.seeds[0])
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Of one agent: always the same object."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Of one agent: always the same object."""
+        return self.action_spaces[agent]
+
+    def state(self) -> npt.NDArray[np.float32]:
+        """(D,) all that is public, in the order of the seats: what ``player_0`` observes, since nobody sees more."""
+        return self._row(0)
+
+    def render(self) -> Any:
+        """The game as ``render_mode`` says: a text, a picture (H, W, 3) uint8, or nothing but what is printed."""
+        if self.render_mode is None:
+            logger.warn("You are calling render method without specifying any render mode.")
+            return None
+        return render(self.games, 0, self.render_mode)
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+    # ---------------------------------------------------------------------------------------------- playing
+
+    def _start(self, seed: int | None) -> None:
+        """Start a game: of that seed, else the one that follows; the first of all has one of the operating system."""
+        if seed is not None or self._slot_seed is None:
+            self._slot_seed = secrets.randbits(64) if seed is None else operator.index(seed)
+            self._episode = 0
+        else:
+            self._episode += 1
+        self.games.reset(rng.episode_seeds([self._slot_seed], self._episode))
+        self.agents = self.possible_agents[:]
+        self.played = dict.fromkeys(self.agents, PASS)
+        self._look()
+
+    def _play(self, choices: dict[str, int]) -> dict[str, float]:
+        """Carry out the choices of those who were asked, and say what each agent was paid."""
+        played = {agent: choices.get(agent, PASS) for agent in self.possible_agents}
+        self.games.step(np.array([list(played.values())], np.uint8))
+        self.played = played
+        self._look()
+        return dict(zip(self.possible_agents, self.games.rewards[0].tolist(), strict=True))
+
+    def _look(self) -> None:
+        """Take in what there is to see after the game has moved."""
+        self._decisions = Decisions(self.games, self._one_game, self._seats)  # a row for each seat
+        self._masks: npt.NDArray[np.int8] = self.games.legal[0].view(np.int8)  # (P, 40)
+        self._encoded: npt.NDArray[np.float32] | None = None
+        self._over = int(self.games.kind[0]) == Kind.NONE
+        if self.render_mode == "human":
+            self.render()
+
+    def _choice(self, agent: str, action: Any) -> int:
+        """The action as a number that is legal.
+
+        Raises:
+            IllegalActionError: it is not legal, and ``illegal`` is ``"raise"``.
+            ValueError: it is no integer.
+        """
+        seat = self._seat[agent]
+        try:
+            number = operator.index(action)
+        except TypeError:
+            raise ValueError(f"{agent} must give an action from 0 to {NUM_ACTIONS - 1}, not {action!r}") from None
+        if 0 <= number < NUM_ACTIONS and self._masks[seat, number]:
+            return number
+        if self._illegal == "raise":
+            raise self._refusal(agent, number)
+        choices, replaced = made_legal(self._decisions[[seat]], np.array([number], np.int64))
+        self.illegal_actions += replaced
+        return int(choices[0])
+
+    def _refusal(self, agent: str, number: int) -> IllegalActionError:
+        seat = self._seat[agent]
+        legal = [action_name(action) for action in np.flatnonzero(self._masks[seat]).tolist()]
+        name = f"{number} ({action_name(number)})" if 0 <= number < NUM_ACTIONS else f"{number}, which does not exist,"
+        asked = f"asked for {Kind(int(self.games.kind[0])).label!r}" if self.games.active[0, seat] else "not asked"
+        return IllegalActionError(
+            f"{agent} is {asked}: action {name} is not legal; legal are {', '.join(legal)}", 0, seat, number, legal
+        )
+
+    # ---------------------------------------------------------------------------------------------- observing
+
+    def _row(self, seat: int) -> npt.NDArray[np.float32]:
+        """(D,) what a seat sees; written for all of them when the first is wanted, which takes little longer."""
+        if self._encoded is None:
+            self._encoded = np.ascontiguousarray(encode(self._decisions))  # (P, D)
+        row: npt.NDArray[np.float32] = self._encoded[seat].copy()
+        return row
+
+    def _observation(self, agent: str) -> Observation:
+        seat = self._seat[agent]
+        return {"observation": self._row(seat), "action_mask": self._masks[seat].copy()}
+
+    def _infos(self) -> dict[str, Info]:
+        """Of all agents; the result too, once the game is over."""
+        infos: dict[str, Info] = {
+            agent: {"action_mask": self._masks[seat].copy()} for agent, seat in self._seat.items()
+        }
+        if self._over:
+            winners, coins = self.games.winners[0], self.games.coins[0].tolist()
+            shares = (winners / max(1, np.count_nonzero(winners))).tolist()
+            for agent, seat in self._seat.items():
+                result = {"win_share": shares[seat], "coins": coins[seat], "rounds": int(self.games.rounds[0])}
+                infos[agent] |= result
+        return infos
+
+    def _for_all(self, value: Any) -> dict[str, Any]:
+        return dict.fromkeys(self.possible_agents, value)

@@ -1,0 +1,44 @@
+"""Megaland in PettingZoo's form: ``env``, ``raw_env`` and ``parallel_env``, also in PettingZoo's registry::
+
+from megaland_env import megaland_v0
+
+env = megaland_v0.env(render_mode="human")  # or pettingzoo.make("aec", "megaland_v0")
+env.reset(seed=42)
+for agent in env.agent_iter():
+    observation, reward, termination, truncation, info = env.last()
+    over = termination or truncation
+    env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pettingzoo  # type: ignore[import-untyped]
+from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
+
+from megaland_env.envs.pettingzoo_aec import MegalandAECEnv as raw_env
+from megaland_env.envs.pettingzoo_parallel import MegalandParallelEnv as parallel_env
+
+__all__ = ["env", "parallel_env", "raw_env"]
+
+
+def env(**kwargs: Any) -> pettingzoo.AECEnv:
+    """The AEC environment, with PettingZoo's check that methods are called in their order; arguments as of ``raw_env``.
+
+    An illegal action raises an ``IllegalActionError`` that names the legal ones, be it one of the 40 or not. So there
+    is no wrapper that ends the game instead, which would cost the other seats theirs, and none that asserts the bounds
+    of the action space, which would say less.
+    """
+    return wrappers.OrderEnforcingWrapper(raw_env(**kwargs))
+
+
+def _register() -> None:
+    """Enter both forms into PettingZoo's registry, which it has from 1.27 on."""
+    for env_type, name in (("aec", "env"), ("parallel", "parallel_env")):
+        registry = getattr(pettingzoo, f"{env_type}_registry", None)
+        if registry is not None and "megaland-v0" not in registry:  # it writes every megaland_v0 so
+            pettingzoo.register(env_type, "megaland_v0", entry_point=f"{__name__}:{name}")
+
+
+_register()
