@@ -1,0 +1,52 @@
+"""The README is true: its examples run, its commands exist, its table of features is the generated one."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments import cli
+from megaland_env.observation import NUM_FEATURES, features_table
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+COMMANDS = re.findall(r"^megaland (\w+)", README, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=[f"example-{k}" for k in range(len(EXAMPLES))])
+def test_an_example_runs_as_it_stands(example: str, tmp_path: Path) -> None:
+    script = tmp_path / "example.py"
+    script.write_text(example, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)], cwd=ROOT, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_there_are_examples_and_commands() -> None:
+    assert len(EXAMPLES) >= 6
+    assert {"train", "evaluate", "play", "benchmark", "agents"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS)))
+def test_a_command_exists(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        cli.main([command, "--help"])
+    assert exit_.value.code == 0
+    assert f"megaland {command}" in capsys.readouterr().out
+
+
+def test_what_it_links_to_is_there() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_table_of_features_is_the_generated_one() -> None:
+    page = (ROOT / "docs" / "observation.md").read_text(encoding="utf-8")
+    assert features_table() in page, "write it anew: python docs/make_observation.py"
+    assert f"**Observation**: {NUM_FEATURES} numbers" in README
