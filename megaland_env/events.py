@@ -108,9 +108,13 @@ class EventLog:
     """Collects events. ``steps`` and ``episodes`` are the batch's own arrays, read when something is added."""
 
     def __init__(self, steps: npt.NDArray[np.int32], episodes: npt.NDArray[np.int32]) -> None:
+        self.read_from(steps, episodes)
+        self._chunks: list[tuple[Any, ...]] = []
+
+    def read_from(self, steps: npt.NDArray[np.int32], episodes: npt.NDArray[np.int32]) -> None:
+        """Take the batch's arrays, also after it was copied."""
         self._steps = steps
         self._episodes = episodes
-        self._chunks: list[tuple[Any, ...]] = []
 
     def add(
         self,

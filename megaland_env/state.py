@@ -140,6 +140,16 @@ class GameState:
         copied._name_rows()
         return copied
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For ``copy.deepcopy`` and pickle: the blocks alone, of which the named arrays are views."""
+        return {name: vars(self)[name] for name in ("config", "num_games", "log", "_seats", "_blocks")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._name_rows()
+        if self.log is not None:
+            self.log.read_from(self.steps, self.episode)
+
     @property
     def num_players(self) -> int:
         """P."""
