@@ -205,6 +205,52 @@ def through_parallel(config: MegalandConfig, seeds: Sequence[int]) -> list[Story
     return stories
 
 
+def coins_in(observation: Any, seat: int, players: int) -> list[int]:
+    """Everybody's coins at the end, from what the learner at ``seat`` sees."""
+    names = ["self.coins", *(f"left{place}.coins" for place in range(1, players))]
+    seen = [round(float(observation[FEATURES.index(name)]) * COINS_BOUND) for name in names]
+    return seen[-seat:] + seen[:-seat]
+
+
+def through_gymnasium(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
+    gym = pytest.importorskip("gymnasium")
+    stories, seat = [Story.blank(config.num_players) for _ in seeds], 1
+    for story, seed in zip(stories, seeds, strict=True):
+        env = gym.make("Megaland-v0", config=config, opponents=Player([story]), seat=seat)
+        observation, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            action = story.answer(seat, observation, info["action_mask"])
+            observation, _, terminated, truncated, info = env.step(action)
+            over = terminated or truncated
+        story.coins = coins_in(observation, seat, config.num_players)
+    return stories
+
+
+def through_the_gymnasium_vector_env(mode: str) -> Door:
+    def play(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
+        gym = pytest.importorskip("gymnasium")
+        stories, seat = [Story.blank(config.num_players) for _ in seeds], 1
+        player = Player(list(stories))
+        env = gym.make_vec(
+            "Megaland-v0", num_envs=len(seeds), config=config, opponents=player, seat=seat, autoreset_mode=mode
+        )
+        observations, infos = env.reset(seed=list(seeds))
+        while not all(story.coins for story in stories):
+            actions = [
+                story.answer(seat, observation, mask)
+                for story, observation, mask in zip(player.stories, observations, infos["action_mask"], strict=True)
+            ]
+            observations, _, terminations, truncations, infos = env.step(np.array(actions))
+            last = infos.get("final_obs", observations)
+            for game in np.flatnonzero(terminations | truncations).tolist():
+                stories[game].coins = stories[game].coins or coins_in(last[game], seat, config.num_players)
+                player.stories[game] = Story.blank(config.num_players)  # a later game
+        return stories
+
+    return play
+
+
 Door = Callable[[MegalandConfig, Sequence[int]], list[Story]]
 
 DOORS: dict[str, Door] = {
@@ -213,6 +259,9 @@ DOORS: dict[str, Door] = {
     "multi-agent vector, same step": through_the_multi_agent_vector_env("SameStep"),
     "AEC": through_aec,
     "Parallel": through_parallel,
+    "Gymnasium": through_gymnasium,
+    "Gymnasium vector, next step": through_the_gymnasium_vector_env("NextStep"),
+    "Gymnasium vector, same step": through_the_gymnasium_vector_env("SameStep"),
 }
 """Each plays one game of every seed; ``Story`` and ``Player`` help to tell it."""
 
