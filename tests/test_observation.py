@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 from megaland_env import MegalandConfig, MegalandGames
 from megaland_env.agent import random_legal
 from megaland_env.observation import FEATURES, FEATURES_VERSION, NUM_FEATURES, encode, features_table
+from tests import tables
 
 Snapshot = dict[str, Any]
 
 # The components once more, by hand (C2, C3, C6): the slow function below shares no table with the fast one.
-COPIES = {"gear": 6, "stone": 20, "egg": 16, "carrot": 30, "crystal": 10, "fish": 14}
+COPIES = tables.TREASURES
 SKULLS = {
     "Clouds": 0,
     "Spires": 0,
@@ -37,26 +38,7 @@ SKULLS = {
     "Red Serpent": 3,
 }
 CAN_BE_JUMPED = {"Rabbit", "Sludge Creature", "Biting Plant", "Red Serpent"}
-STARS = ["Sandwich Stand", "Cafe", "Arcade", "Bazaar of Oddities", "Hotel", "Temple of Zoz"]
-NORMALS = [
-    "Herb Hut",
-    "Reptile Stable",
-    "Gym",
-    "Hospital",
-    "Ostrich Ranch",
-    "Bowling Alley",
-    "Fish Vendor",
-    "Smithy",
-    "Fishing Pond",
-    "Soap Makers",
-    "Hall of Elders",
-    "Toll Booth",
-    "Laboratory",
-    "Lodge",
-    "Root Market",
-    "Arena",
-    "Endless Mine",
-]
+STARS, NORMALS = list(tables.STARS), list(tables.NORMALS)
 KINDS = ["none", "jump", "herb_hut", "rabbit", "run", "reptile", "buy", "pay", "store"]
 
 
@@ -280,7 +262,7 @@ def test_what_passes_a_bound_is_cut_off() -> None:
     games = played(MegalandConfig(num_players=3, max_rounds=10_000, star_copies=(20, 5, 5, 5, 4, 4)), 1, 11, 30)
     snapshot = games.snapshot(0)
     snapshot["round"] = 9_999
-    snapshot["players"][0]["coins"] = 32_767
+    snapshot["players"][0]["coins"] = 10_000
     snapshot["players"][1]["coins"] = 41
     supply = snapshot["supply"]["buildings"]
     supply["Sandwich Stand"] -= 9

@@ -13,50 +13,16 @@ from hypothesis import strategies as st
 
 from megaland_env import Decisions, MegalandConfig, MegalandGames, View
 from megaland_env.agent import random_legal
+from tests import tables
 
 Snapshot = dict[str, Any]
 
-# C2, C3 and C6 in their order, once more by hand.
-TREASURES = ["gear", "stone", "egg", "carrot", "crystal", "fish"]
-LEVEL_CARDS = [
-    "Clouds",
-    "Spires",
-    "Green Mesa",
-    "Treasure Box",
-    "Floating Eye",
-    "Rabbit",
-    "Sludge Creature",
-    "Bats",
-    "Biting Plant",
-    "Red Serpent",
-]
+# C2, C3 and C6 in their order.
+TREASURES = list(tables.TREASURES)
+LEVEL_CARDS = list(tables.LEVEL_CARDS)
 SKULLS = [0, 0, 0, 0, 1, 1, 1, 2, 2, 3]
 CAN_BE_JUMPED = [5, 6, 8, 9]
-BUILDINGS = [
-    "Sandwich Stand",
-    "Cafe",
-    "Arcade",
-    "Bazaar of Oddities",
-    "Hotel",
-    "Temple of Zoz",
-    "Herb Hut",
-    "Reptile Stable",
-    "Gym",
-    "Hospital",
-    "Ostrich Ranch",
-    "Bowling Alley",
-    "Fish Vendor",
-    "Smithy",
-    "Fishing Pond",
-    "Soap Makers",
-    "Hall of Elders",
-    "Toll Booth",
-    "Laboratory",
-    "Lodge",
-    "Root Market",
-    "Arena",
-    "Endless Mine",
-]
+BUILDINGS = list(tables.COSTS)
 KINDS = [None, "jump", "herb_hut", "rabbit", "run", "reptile", "buy", "pay", "store"]
 
 _ROW = re.compile(r" {4}(\w+) +\((M[^)]*)\) +(\w+)")
