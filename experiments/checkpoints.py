@@ -108,4 +108,5 @@ def load_checkpoint(checkpoint: Path, model: MaskablePPO, env: MegalandVecEnv, l
         extra: dict[str, Any] = state["extra"]
         return extra
     except Exception as error:  # whatever is wrong with a file shows in its own way
-        raise CheckpointError(f"the checkpoint {checkpoint} cannot be used: {error}") from error
+        hint = "without its folder, the run goes on from the one before"
+        raise CheckpointError(f"the checkpoint {checkpoint} cannot be used: {error}; {hint}") from error

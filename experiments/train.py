@@ -34,7 +34,7 @@ from stable_baselines3.common.logger import KVWriter, Logger, TensorBoardOutputF
 
 from agents.ppo import ACTIVATIONS, Layer, PPOAgent, save_policy
 from experiments.checkpoints import checkpoints, load_checkpoint, save_checkpoint
-from experiments.evaluate import CONFIDENCE, Evaluation, evaluate
+from experiments.evaluate import CONFIDENCE, evaluate
 from experiments.league import League
 from experiments.output import screen, versions, write_json, write_text
 from megaland_env import MegalandConfig
@@ -63,7 +63,7 @@ class TrainConfig:
     total_steps: int = _option(2_000_000, "decisions of the learner in all")
     players: tuple[int, ...] = _option((4,), "at the table; several numbers train at tables of each size at once")
     seed: int = _option(0, "of the networks, the games and the luck of the learner")
-    threads: int = _option(2, "of PyTorch; more than there are free cores is far slower than fewer")
+    threads: int = _option(2, "of PyTorch, one for each core that is free")
 
     num_envs: int = _option(4096, "games at once; the engine is the faster the more there are")
     n_steps: int = _option(8, "decisions in each game between two updates")
@@ -203,26 +203,19 @@ def _train(config: TrainConfig, folder: Path) -> Path:
     with closing(logger), training.shown():
         model.learn(config.total_steps - model.num_timesteps, callback=training, reset_num_timesteps=not saved)
 
-    policy = save_policy(
-        folder / "policy",
-        policy_layers(model),
-        activation=config.activation,
-        provenance={
-            "made by": "megaland train",
-            "config": config.to_dict(),
-            "steps": model.num_timesteps,
-            "versions": versions(),
-        },
-    )
     training.save(model)
+
+    policy = training.save_policy(model, folder / "policy")
     agent = PPOAgent(policy, greedy=not config.eval_sampled)
+    began = time.perf_counter()
     evaluations = [
-        evaluate(agent, yardstick, num_players=players, games=config.eval_games)
+        evaluate(agent, yardstick, num_players=players, games=config.eval_games).to_dict()
         for yardstick in YARDSTICKS
         for players in config.players
         if config.eval_games
     ]
-    report = training.report(model, evaluations)
+    training.save_policy(model, policy, evaluations=evaluations)  # the same, with a word on how strong it is
+    report = training.report(model, evaluations, time.perf_counter() - began)
     write_json(folder / "report.json", report)
     console = screen()
     console.print(report_table(report))
@@ -290,7 +283,8 @@ class Training(BaseCallback):
             info = self.locals["infos"][game]
             self._recent.append([info["win_share"], info["coins"], info["rounds"]])
             self._games += 1
-        self._bar.update(self._bar.task_ids[0], completed=self.num_timesteps, **self._shown_now())
+        if not self._bar.disable:
+            self._bar.update(self._bar.task_ids[0], completed=self.num_timesteps, **self._shown_now())
         return True
 
     def _on_rollout_end(self) -> None:
@@ -321,13 +315,18 @@ class Training(BaseCallback):
     def add_snapshot(self, model: MaskablePPO, steps: int) -> None:
         """Let the policy as it is now into the league."""
         name = f"{steps:012d}"
-        save_policy(
-            self._league.path(name),
+        self.save_policy(model, self._league.path(name))
+        self._league.add(name)
+
+    def save_policy(self, model: MaskablePPO, path: Path, **provenance: Any) -> Path:
+        """Save the policy as it is now, for ``PPOAgent``."""
+        provenance |= {"made by": "megaland train", "config": self._config.to_dict(), "versions": versions()}
+        return save_policy(
+            path,
             policy_layers(model),
             activation=self._config.activation,
-            provenance={"made by": "megaland train", "config": self._config.to_dict(), "steps": steps},
+            provenance=provenance | {"steps": model.num_timesteps},
         )
-        self._league.add(name)
 
     def save(self, model: MaskablePPO) -> None:
         """Save a checkpoint."""
@@ -389,7 +388,9 @@ class Training(BaseCallback):
                 highlight=False,
             )
 
-    def report(self, model: MaskablePPO, evaluations: list[Evaluation]) -> dict[str, Any]:
+    def report(
+        self, model: MaskablePPO, evaluations: list[dict[str, Any]], evaluation_seconds: float
+    ) -> dict[str, Any]:
         """What ``report.json`` holds."""
         seconds = sum(self._seconds.values())
         return {
@@ -400,7 +401,8 @@ class Training(BaseCallback):
             "seconds": seconds,
             "steps_per_second": model.num_timesteps / seconds,
             "seconds_by_part": self._seconds,
-            "evaluations": [evaluation.to_dict() for evaluation in evaluations],
+            "evaluations": evaluations,
+            "evaluation_seconds": evaluation_seconds,
             "versions": versions(),
         }
 
@@ -461,6 +463,7 @@ def report_table(report: Mapping[str, Any]) -> Table:
         name = "roll-out, the rest" if part == "roll-out" else part
         table.add_row(f"  {name}", f"{seconds:.0f} s, {seconds / report['seconds']:.0%}")
     table.add_row("steps/s", f"{report['steps_per_second']:,.0f}")
+    table.add_row("time of the evaluation", f"{report['evaluation_seconds']:.0f} s")
     for evaluation in report["evaluations"]:
         settings, results = evaluation["settings"], evaluation["results"]
         low, high = results["interval"]
