@@ -372,10 +372,9 @@ class Training(BaseCallback):
 
     def _shown_now(self) -> dict[str, str]:
         elapsed = time.perf_counter() - self._began
-        win_share = np.mean([game[0] for game in self._recent]) if self._recent else np.nan
         return {
             "speed": f"{(self.num_timesteps - self._steps_begun) / max(elapsed, 1e-9):,.0f}",
-            "win_share": f"{win_share:.3f}",
+            "win_share": f"{np.mean([game[0] for game in self._recent]):.3f}" if self._recent else "-",
             "opponents": self._league.describe(),
         }
 
