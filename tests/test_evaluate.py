@@ -273,7 +273,7 @@ def test_opponents_sit_in_their_order_to_the_left_of_the_agent():
 
 def test_the_seeds_are_not_those_of_an_environment():
     played = rng.mix(0, rng.Purpose.EPISODE, seat=255, count=np.arange(100))
-    episodes = rng.episode_seeds(np.zeros(100), np.arange(100))
+    episodes = rng.episode_seeds(np.zeros(100, np.uint64), np.arange(100))
     assert not set(played.tolist()) & set(episodes.tolist())
 
 

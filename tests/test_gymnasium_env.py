@@ -234,7 +234,7 @@ def test_rewards_add_up_to_what_the_engine_pays_the_seat(reward: str) -> None:
 def test_a_loss_decided_on_the_move_of_another_is_paid() -> None:
     """Whoever gains nothing loses when another buys or is paid; it is told of it where it would decide next."""
     losses = 0
-    for seed in range(20):
+    for seed in range(12):
         env = make(config=MegalandConfig(num_players=2), seat=0, opponents="random")
         env.reset(seed=seed)
         over, reward, info = False, 0.0, {}
@@ -247,7 +247,7 @@ def test_a_loss_decided_on_the_move_of_another_is_paid() -> None:
         if terminated:
             assert reward == pytest.approx(info["win_share"] - 1 / 2)
             losses += info["win_share"] == 0
-    assert losses > 5
+    assert losses > 3
 
 
 def test_truncated_is_the_cut_off_alone() -> None:
@@ -372,7 +372,7 @@ def test_maskable_ppo_in_a_dummy_vec_env() -> None:
     sb3_contrib = pytest.importorskip("sb3_contrib")
     env_util = pytest.importorskip("stable_baselines3.common.env_util")
     env = env_util.make_vec_env("Megaland-v0", n_envs=2, seed=0, env_kwargs={"config": SHORT, "opponents": "random"})
-    model = sb3_contrib.MaskablePPO("MlpPolicy", env, n_steps=256, batch_size=256, n_epochs=1, seed=0, device="cpu")
-    model.learn(2048)
-    assert model.num_timesteps == 2048
+    model = sb3_contrib.MaskablePPO("MlpPolicy", env, n_steps=256, batch_size=512, n_epochs=1, seed=0, device="cpu")
+    model.learn(1024)
+    assert model.num_timesteps == 1024
     assert model.ep_info_buffer

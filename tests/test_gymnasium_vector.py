@@ -71,7 +71,7 @@ def test_it_does_what_a_sync_vector_env_does(name: str, options: dict[str, Any],
     )
     check_equal(ours.reset(seed=3), theirs.reset(seed=3))
     ended = 0
-    for number in range(120):
+    for number in range(90):
         actions = any_legal(ours)
         mine, due = ours.step(actions), theirs.step(actions)
         check_equal(mine, due, f"step {number}")

@@ -225,6 +225,7 @@ def test_a_real_interrupt(tmp_path):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=ROOT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )
     assert process.stdin is not None
     assert process.stdout is not None

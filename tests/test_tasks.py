@@ -343,7 +343,7 @@ def hands(most_cards: int, number: int) -> list[int]:
 def test_brute_force_by_the_engine_and_by_the_rules() -> None:
     """The one tries all actions on copies of the game, the other all purchases on paper."""
     tasks = pytest.importorskip("experiments.tasks")
-    games = begun(BuyTask(), 600).games.copy(hands(most_cards=7, number=60))
+    games = begun(BuyTask(), 600).games.copy(hands(most_cards=7, number=40))
     best = tasks.best_turns(games)
     assert best.tolist() == [best_turn(games.snapshot(game)) for game in range(games.num_games)]
     assert len(set(best.tolist())) >= 7
