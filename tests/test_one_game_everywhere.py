@@ -251,6 +251,19 @@ def through_the_gymnasium_vector_env(mode: str) -> Door:
     return play
 
 
+def through_the_vec_env(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
+    adapter = pytest.importorskip("megaland_env.envs.sb3_vec_env", exc_type=ImportError)
+    stories, seat = [Story.blank(config.num_players) for _ in seeds], 1
+    for story, seed in zip(stories, seeds, strict=True):
+        env = adapter.MegalandVecEnv(config, 1, opponents=Player([story]), seat=seat, seed=seed)
+        observations, dones = env.reset(), [False]
+        while not dones[0]:
+            action = story.answer(seat, observations[0], env.action_masks()[0])
+            observations, _, dones, infos = env.step(np.array([action]))
+        story.coins = coins_in(infos[0]["terminal_observation"], seat, config.num_players)
+    return stories
+
+
 Door = Callable[[MegalandConfig, Sequence[int]], list[Story]]
 
 DOORS: dict[str, Door] = {
@@ -262,6 +275,7 @@ DOORS: dict[str, Door] = {
     "Gymnasium": through_gymnasium,
     "Gymnasium vector, next step": through_the_gymnasium_vector_env("NextStep"),
     "Gymnasium vector, same step": through_the_gymnasium_vector_env("SameStep"),
+    "Stable-Baselines3 VecEnv": through_the_vec_env,
 }
 """Each plays one game of every seed; ``Story`` and ``Player`` help to tell it."""
 
