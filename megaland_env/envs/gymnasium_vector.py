@@ -16,6 +16,7 @@ from gymnasium.vector.utils import batch_space
 from megaland_env.config import MegalandConfig
 from megaland_env.envs.gymnasium_env import action_space, observation_space
 from megaland_env.envs.opponents import OpponentSpec
+from megaland_env.envs.reset_mask import checked_reset_mask
 from megaland_env.envs.single_learner import SingleLearnerGames
 from megaland_env.envs.tasks import BuyTask, RunTask, TaskGames
 from megaland_env.observation import encode
@@ -214,10 +215,7 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
         mask = None if options is None else options.get("reset_mask")
         if mask is None:
             return np.arange(self.num_envs)
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
-            raise ValueError(f"options['reset_mask'] must be a boolean array of shape ({self.num_envs},), not {mask!r}")
-        if not mask.any():
-            raise ValueError("options['reset_mask'] names no game")
+        mask = checked_reset_mask(mask, self.num_envs)
         if not (self._seeded | mask).all():
             raise ResetNeeded("there are games that were never started; reset all of them first")
         return np.flatnonzero(mask)

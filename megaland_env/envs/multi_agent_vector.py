@@ -18,6 +18,7 @@ from megaland_env import rng
 from megaland_env.actions import NUM_ACTIONS, PASS, Kind
 from megaland_env.config import MegalandConfig
 from megaland_env.envs.legality import check_illegal, made_legal
+from megaland_env.envs.reset_mask import checked_reset_mask
 from megaland_env.game import MegalandGames
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import render
@@ -244,11 +245,7 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
         """(n,) positions. The options are left as they are, since wrappers read them after the environment."""
         if options is None or "reset_mask" not in options:
             return np.arange(self.num_envs)
-        mask = options["reset_mask"]
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
-            raise ValueError(f"options['reset_mask'] must be a boolean array of shape ({self.num_envs},), not {mask!r}")
-        if not mask.any():
-            raise ValueError("options['reset_mask'] names no game")
+        mask = checked_reset_mask(options["reset_mask"], self.num_envs)
         if not self._started and not mask.all():
             raise ResetNeeded("there are no games yet; reset all of them first")
         return np.flatnonzero(mask)
