@@ -44,7 +44,8 @@ COINS_PER_ROUND: dict[Building, float] = {
 }
 """What an owner gains from one copy in a round, in coins: printed, or a rough estimate. Any other building: nothing."""
 
-_LASTING = np.array([COINS_PER_ROUND.get(building, 0.0) for building in Building], np.float32)
+LASTING_COINS = np.array([COINS_PER_ROUND.get(building, 0.0) for building in Building], np.float32)
+"""(23,) the same in the order of C6."""
 
 # Of two treasures held equally often the commoner one is given away, and the rarer one kept. Ranks from 0, the rarest.
 _COMMONNESS = np.argsort(np.argsort(TREASURE_COPIES, kind="stable"), kind="stable").astype(np.int16)
@@ -115,16 +116,16 @@ class HeuristicAgent(ABC):
         return np.full(len(decisions), TRADE, np.uint8)
 
     def _pay(self, decisions: Decisions) -> Actions:
-        return _as_actions(most_held(decisions.view.home[:, 0], decisions.legal[:, TREASURES]))
+        return as_actions(most_held(decisions.view.home[:, 0], decisions.legal[:, TREASURES]))
 
     def _reptile(self, decisions: Decisions) -> Actions:
         home = decisions.view.home[:, 0]
         plenty = home > 1
-        return np.where(plenty.any(axis=1), _as_actions(most_held(home, plenty)), PASS).astype(np.uint8)
+        return np.where(plenty.any(axis=1), as_actions(most_held(home, plenty)), PASS).astype(np.uint8)
 
     def _keep(self, decisions: Decisions) -> Actions:
         kept = decisions.view.picked[:, 0]
-        return _as_actions(most_held(-kept.astype(np.int16), decisions.legal[:, TREASURES], common_first=False))
+        return as_actions(most_held(-kept.astype(np.int16), decisions.legal[:, TREASURES], common_first=False))
 
 
 def building_worth(horizon: int) -> npt.NDArray[np.float32]:
@@ -133,22 +134,26 @@ def building_worth(horizon: int) -> npt.NDArray[np.float32]:
     Its coins at once, and ``COINS_PER_ROUND`` for each of the rounds that are left until round ``horizon``.
     """
     rounds_left = np.arange(horizon, -1, -1)[:, None]
-    return (BUILDING_COINS + _LASTING * rounds_left).astype(np.float32)
+    return (BUILDING_COINS + LASTING_COINS * rounds_left).astype(np.float32)
 
 
-def best_purchase(decisions: Decisions, worth: npt.NDArray[np.float32], hearts_first: npt.NDArray[np.bool_]) -> Actions:
-    """(m,) the legal building of most ``worth`` (m, 23), of two alike the one that stands first in the rules.
+def best_building(
+    decisions: Decisions, worth: npt.NDArray[np.float32], allowed: npt.NDArray[np.bool_] | bool = True
+) -> Actions:
+    """(m,) the action that buys the building of most ``worth`` (m, 23), PASS if there is none to buy.
 
-    Rows of ``hearts_first`` (m,), and those that can buy no building, buy a heart if they can, with the treasure that
-    is held most. It is a pass only when there is neither.
+    Of two alike it is the one that stands first in the rules. ``allowed`` (m, 23) leaves some out.
     """
-    legal = decisions.legal
-    buildings, hearts = legal[:, BUILDINGS], legal[:, HEARTS]
-    best = np.where(buildings, worth, -1).argmax(axis=1) + BUY_FIRST
-    heart = most_held(decisions.view.home[:, 0], hearts) + HEART_FIRST
-    any_building, any_heart = buildings.any(axis=1), hearts.any(axis=1)
-    heart_first = any_heart & (hearts_first | ~any_building)
-    return np.where(heart_first, heart, np.where(any_building, best, PASS)).astype(np.uint8)
+    legal = decisions.legal[:, BUILDINGS] & allowed
+    best = np.where(legal, worth, -1).argmax(axis=1) + BUY_FIRST
+    return np.where(legal.any(axis=1), best, PASS).astype(np.uint8)
+
+
+def best_heart(decisions: Decisions) -> Actions:
+    """(m,) the action that buys a heart with the treasure that is held most, PASS if there is none to buy."""
+    legal = decisions.legal[:, HEARTS]
+    best = most_held(decisions.view.home[:, 0], legal) + HEART_FIRST
+    return np.where(legal.any(axis=1), best, PASS).astype(np.uint8)
 
 
 def most_held(
@@ -173,5 +178,6 @@ def check_number(name: str, value: int, of_what: str, least: int = 0) -> None:
         raise ValueError(f"{name} is {value!r}; it must be a number of {of_what}, {least} or more")
 
 
-def _as_actions(treasures: npt.NDArray[np.int64]) -> Actions:
+def as_actions(treasures: npt.NDArray[np.int64]) -> Actions:
+    """(m,) the actions that pay, keep or swap those treasures."""
     return (treasures + TREASURE_FIRST).astype(np.uint8)

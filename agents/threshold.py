@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.heuristic import Actions, HeuristicAgent, best_purchase, building_worth, check_number
+from agents.heuristic import Actions, HeuristicAgent, best_building, best_heart, building_worth, check_number
 from megaland_env import Decisions
+from megaland_env.actions import PASS
 
 
 class ThresholdAgent(HeuristicAgent):
@@ -46,4 +47,7 @@ class ThresholdAgent(HeuristicAgent):
 
     def _buy(self, decisions: Decisions) -> Actions:
         rounds = decisions.view.round
-        return best_purchase(decisions, self._worth[np.minimum(rounds, self.horizon)], rounds <= self.heart_rounds)
+        building = best_building(decisions, self._worth[np.minimum(rounds, self.horizon)])
+        heart = best_heart(decisions)
+        hearts_first = (heart != PASS) & ((rounds <= self.heart_rounds) | (building == PASS))
+        return np.where(hearts_first, heart, building)
