@@ -91,7 +91,9 @@ class RunModel:
             if (must or chances) and not (all(chance >= 0 for chance in chances) and abs(sum(chances) - 1) < 1e-9):
                 raise ValueError(f"{name} is {chances!r}; it must be chances that sum to 1")
         if self.trade and len(self.trade) % 2 == 0:
-            raise ValueError(f"trade has {len(self.trade)} chances; it must have an odd number, no change in the middle")
+            raise ValueError(
+                f"trade has {len(self.trade)} chances; it must have an odd number, no change in the middle"
+            )
         for name, number, most in (
             ("bazaar_at", self.bazaar_at, _LARGEST),
             ("kept", self.kept, _LARGEST),
@@ -154,7 +156,7 @@ def solve(model: RunModel) -> RunSolution:
 
     shape = (1 << NUM_LEVEL_CARDS, MAX_HEARTS + 1, *home.shape)
     rest, stay = np.broadcast_to(home, shape).copy(), np.full(shape, -np.inf)
-    jump, walk = np.full(shape, -np.inf), np.full(shape, -np.inf)
+    jump, walk = np.full(shape, -np.inf), rest.copy()
     for sets in _sets_by_size():
         walked, jumped = np.zeros((2, len(sets), *shape[1:]))
         for card in LevelCard:
@@ -172,9 +174,7 @@ def solve(model: RunModel) -> RunSolution:
     return RunSolution(model, rest, stay, home, jump, walk)
 
 
-def _met(
-    card: LevelCard, after: Floats, fallen: Floats, draw: Floats, model: RunModel, *, jumping: bool
-) -> Floats:
+def _met(card: LevelCard, after: Floats, fallen: Floats, draw: Floats, model: RunModel, *, jumping: bool) -> Floats:
     """(sets, hearts, tokens, carried): the worth when the card is revealed; ``after`` is that of surviving it."""
     over = jumping and bool(JUMP_SYMBOLS[card])
     soap = card == LevelCard.SLUDGE_CREATURE and model.soap_makers

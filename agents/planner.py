@@ -1,0 +1,237 @@
+"""``PlannerAgent``: exact optimal stopping in the level, and purchases by what they are worth until the end.
+
+What buildings, hearts and hands are worth is said in valuation.py; when to leave and when to jump follows from that and
+the exact solution of the level run (run_solver.py). It draws no luck.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.heuristic import Actions, HeuristicAgent, most_held
+from agents.run_solver import RunModel, solve
+from agents.valuation import Floats, Prices, Valuation
+from megaland_env import Building, Decisions
+from megaland_env.actions import BUY_FIRST, HEART_FIRST, JUMP, LEAVE, PASS, STAY
+from megaland_env.cards import (
+    BAZAAR_COINS,
+    BAZAAR_TREASURES,
+    BUILDING_COSTS,
+    HOSPITAL_COINS,
+    MAX_HEARTS,
+    NUM_LEVEL_CARDS,
+    NUM_TREASURES,
+    RABBIT_CARROTS,
+    TEMPLE_COINS,
+    Treasure,
+)
+
+_UNIT = 0.5  # of the solver: half of what a draw is worth on average
+_DRAW = (0.0, 1 / 3, 1 / 3, 1 / 3)  # the worth of a draw in units: it varies, and its mean is 2
+_TRADE = (0.0, 0.0, 0.0, 0.0, 1.0)  # three new treasures for three carrots gain about as much as one more draw
+_MOST_TOKENS = 2
+_MOST_CARRIED = 28  # units
+_MOST_COPIES = 2  # of Temples and Bazaars that the solver tells apart
+
+
+class PlannerAgent(HeuristicAgent):
+    """Runs levels by exact optimal stopping, and buys what is worth most by the end of the game.
+
+    - *Stay or leave*: what would be lost by falling, and what the next draw would bring, are both measured by the
+      purchases that hands allow. Their ratio stands for the number of treasures carried in the exact solution of the
+      run, which knows the unseen cards, hearts, jump tokens, Soap Makers, Temples, Bazaars and the rabbit.
+    - *Jump*: by the same solution, which also knows what a token is worth.
+    - *Buy*: the purchase that begins the best plan for the hand; passes when storing is worth more.
+    - *Pay*, *keep*, *Reptile Stable*, *rabbit*: as the plainer players do (``HeuristicAgent``).
+
+    Args:
+        boldness: factor on how much it dares to carry; 1 plays what the solution says.
+        smooth: how much the worth of hands is smoothed, from 0 (as valued) to 1 (all treasures are worth the same).
+        spite: what a neighbour's Hospital coin costs its payer, in coins.
+        prices: what the values are made of.
+
+    Raises:
+        ValueError: a parameter is out of range.
+    """
+
+    def __init__(
+        self, boldness: float = 1.0, smooth: float = 0.5, spite: float = 0.3, prices: Prices | None = None
+    ) -> None:
+        super().__init__(risk=1.0, jump_risk=1.0)  # both are decided otherwise here
+        if not boldness > 0:
+            raise ValueError(f"boldness is {boldness!r}; it must be more than 0")
+        if not 0 <= smooth <= 1:
+            raise ValueError(f"smooth is {smooth!r}; it must be from 0 to 1")
+        self.boldness = boldness
+        self.smooth = smooth
+        self.spite = spite
+        self.prices = Prices() if prices is None else prices
+
+    # ------------------------------------------------------------------------------------------------- the level
+
+    def _run(self, decisions: Decisions) -> Actions:
+        situation = _Situation(decisions, self)
+        dares = situation.look_up("leave") * np.float32(self.boldness)
+        return np.where(situation.carried < dares, STAY, LEAVE).astype(np.uint8)
+
+    def _jump(self, decisions: Decisions) -> Actions:
+        situation = _Situation(decisions, self)
+        return np.where(situation.carried > situation.look_up("jump"), JUMP, PASS).astype(np.uint8)
+
+    # ------------------------------------------------------------------------------------------------- the purchases
+
+    def _buy(self, decisions: Decisions) -> Actions:
+        values = Valuation(decisions, self.prices)
+        hand = decisions.view.home.T[:, 0].astype(np.int8)
+        legal = decisions.legal.T
+        rows = np.arange(len(decisions))
+        falling = -np.sort(-hand, axis=0)  # (6, M) most held first: what is paid first
+        best, choice = values.hand_unspent(hand), np.full(len(decisions), PASS, np.uint8)
+        for cost in range(1, NUM_TREASURES + 1):
+            candidates = np.flatnonzero(cost == BUILDING_COSTS)
+            allowed = legal[BUY_FIRST + candidates]
+            worth = np.where(allowed, values.building[candidates], -np.inf)
+            first = worth.argmax(axis=0)
+            paid = falling.copy()
+            paid[:cost] -= 1
+            np.maximum(paid, 0, out=paid)
+            plan = worth[first, rows] + values.hand(paid, values.spend_without(cost))
+            better = plan > best
+            best = np.where(better, plan, best)
+            choice[better] = (BUY_FIRST + candidates[first])[better]
+        hearts = legal[HEART_FIRST : HEART_FIRST + NUM_TREASURES]
+        treasure = most_held(hand.T, hearts.T)
+        paid = hand.copy()
+        paid[treasure, rows] -= values.heart_cost
+        np.maximum(paid, 0, out=paid)
+        plan = np.where(hearts.any(axis=0), values.heart + values.hand(paid, heart=False), -np.inf)
+        return np.where(plan > best, HEART_FIRST + treasure, choice).astype(np.uint8)
+
+
+class _Situation:
+    """A run in the terms of the solver, for M rows.
+
+    Attributes:
+        carried: (M,) what would be lost by falling, in draws of average worth.
+    """
+
+    def __init__(self, decisions: Decisions, agent: PlannerAgent) -> None:
+        view = decisions.view
+        values = Valuation(decisions, agent.prices)
+        own = view.buildings.T[:, 0]
+        home, brought = (hand.T[:, 0].astype(np.int8) for hand in (view.home, view.carried))
+        number = brought.sum(axis=0).astype(np.float32)
+        hand = home + brought
+        now = values.hand(hand)
+        gain = now - values.hand(home)
+        deck = view.deck.T.astype(np.float32)
+        deck = np.where(deck.sum(axis=0) > 0, deck, view.discard.T)
+        draw = np.zeros_like(now)
+        for treasure in Treasure:
+            more = hand.copy()
+            more[treasure] += 1
+            draw += deck[treasure] * (values.hand(more) - now)
+        draw /= np.maximum(deck.sum(axis=0), 1)
+
+        # Hands are worth more in jumps than in steps; between their worth and that of any treasures lies the truth.
+        usual = values.spend[4] / 4
+        draw = (1 - agent.smooth) * draw + agent.smooth * usual
+        gain = (1 - agent.smooth) * gain + agent.smooth * usual * number
+        bazaars = own[Building.BAZAAR_OF_ODDITIES]
+        reached = number >= BAZAAR_TREASURES
+        gain = gain + BAZAAR_COINS * bazaars * reached
+        draw = np.maximum(draw, np.float32(1e-3))
+
+        spared = np.minimum(own[Building.HERB_HUT], number) * gain / np.maximum(number, 1)
+        spared += own[Building.LABORATORY] * draw
+        hospitals = view.buildings.T[Building.HOSPITAL, 1:]
+        others = hospitals[0] + hospitals[-1] if hospitals.shape[0] > 1 else hospitals[0]
+        lost = gain - spared + agent.spite * HOSPITAL_COINS * others
+        self.carried = lost / draw
+
+        self._at = ((view.unseen.T * _CARD_BITS[:, None]).sum(axis=0) * (MAX_HEARTS + 1) + view.hearts.T[0]) * (
+            _MOST_TOKENS + 1
+        ) + np.minimum(view.jumps.T[0], _MOST_TOKENS)
+        self._key = _pack(
+            own[Building.SOAP_MAKERS] > 0,
+            np.minimum(own[Building.TEMPLE_OF_ZOZ], _MOST_COPIES),
+            np.minimum(bazaars, _MOST_COPIES) * ~reached,
+            brought[Treasure.CARROT] >= RABBIT_CARROTS,
+            values.nights < 1.5,
+        )
+        self._token = agent.prices.token
+
+    def look_up(self, what: str) -> Floats:
+        """(M,) from how many draws carried on it is better to ``"leave"``, or to ``"jump"``."""
+        found = np.empty(self._at.size, np.float32)
+        for key in np.flatnonzero(np.bincount(self._key)):
+            rows = np.flatnonzero(self._key == key)
+            table: Floats = getattr(_limits(int(key), self._token), what)
+            found[rows] = table.take(self._at[rows])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Limits:
+    """From what is carried on (in draws) it is better to leave or to jump: flat (1024, 9, tokens)."""
+
+    leave: Floats
+    jump: Floats
+
+
+_KEYS = (2, _MOST_COPIES + 1, _MOST_COPIES + 1, 2, 2)
+_CARD_BITS = 1 << np.arange(NUM_LEVEL_CARDS)
+
+
+def _pack(*parts: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    return np.ravel_multi_index(tuple(part.astype(np.int64) for part in parts), _KEYS)
+
+
+@lru_cache(maxsize=1024)
+def _limits(key: int, token: float) -> _Limits:
+    soap, temples, bazaars, carrots, last = (int(part) for part in np.unravel_index(key, _KEYS))
+    coin = 1 / _UNIT  # a coin is worth about as much as a draw
+    solution = solve(
+        RunModel(
+            draw=_DRAW,
+            trade=_TRADE if carrots else (),
+            soap_makers=bool(soap),
+            serpent=TEMPLE_COINS * temples * coin,
+            bazaar=BAZAAR_COINS * bazaars * coin,
+            bazaar_at=round(BAZAAR_TREASURES / _UNIT),
+            token=0.0 if last else token * coin,
+            most_tokens=_MOST_TOKENS,
+            most_carried=_MOST_CARRIED,
+        )
+    )
+    return _Limits(
+        leave=_last_above(solution.stay - solution.leave) * np.float32(_UNIT),
+        jump=_first_above(solution.jump - solution.walk) * np.float32(_UNIT),
+    )
+
+
+def _last_above(gain: npt.NDArray[np.float64]) -> Floats:
+    """Flat: the largest number carried with a gain, between numbers by interpolation; infinity if it is the last."""
+    above = gain > 1e-9
+    last = gain.shape[-1] - 1 - above[..., ::-1].argmax(axis=-1)
+    here = np.take_along_axis(gain, last[..., None], -1)[..., 0]
+    after = np.take_along_axis(gain, np.minimum(last + 1, gain.shape[-1] - 1)[..., None], -1)[..., 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit = last + here / (here - after)
+    limit[last == gain.shape[-1] - 1] = np.inf
+    limit[~above.any(axis=-1)] = -np.inf
+    return limit.astype(np.float32).reshape(-1)
+
+
+def _first_above(gain: npt.NDArray[np.float64]) -> Floats:
+    """Flat: the smallest number carried with a gain; minus infinity if it is the first, infinity if there is none."""
+    above = gain > 1e-9
+    first = above.argmax(axis=-1)
+    limit = np.where(first == 0, -np.inf, first - 0.5)
+    limit[~above.any(axis=-1)] = np.inf
+    return limit.astype(np.float32).reshape(-1)
