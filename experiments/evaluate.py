@@ -7,26 +7,22 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from experiments.matches import DEFAULT_BATCH, Progress, agent_name, play
+from experiments.arena import Plan, play_all
+from experiments.intervals import CONFIDENCE, share_interval
+from experiments.line_ups import LineUp, rotations
+from experiments.matches import DEFAULT_BATCH, Progress, agent_name
 from experiments.output import check_writable, screen, versions, write_json
-from megaland_env import MegalandConfig, rng
+from megaland_env import MegalandConfig
 from megaland_env.agent import Agent
 from megaland_env.config import MARKET_RULES, PAYMENTS, ConfigError
 
 DEFAULT_GAMES = 4000
 DEFAULT_PLAYERS = 4
-CONFIDENCE = 0.95
-
-_SEAT_OF_SEEDS = 255
-"""Nobody sits there, so these are the seeds of no episode of an environment, whatever that was seeded with."""
-
-_MOST_SEEDS = 2**24  # a count in an address of chance (rng.py)
 
 
 @dataclass(frozen=True)
@@ -90,6 +86,7 @@ def evaluate(
     seed: int = 0,
     config: MegalandConfig | None = None,
     batch: int = DEFAULT_BATCH,
+    workers: int = 1,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Let one agent play against P - 1 others.
@@ -102,41 +99,38 @@ def evaluate(
         opponents: one for all other seats, or P - 1 of them, in the order in which they sit to the left of the agent.
         num_players: P; by default that of ``config``, or 4.
         games: how many games; rounded up to a multiple of P.
-        seed: another seed is other luck. The i-th seed of a game is ``mix(seed, EPISODE, 0, 255, i)`` (rng.py).
+        seed: another seed is other luck (``arena.Plan``).
         config: of the games; the default is the full game.
         batch: how many games run at once.
+        workers: how many processes play; with more than one, agents must be named rather than made. The result is the
+            same, unless an agent's answers depend on how many it is asked for at once.
         progress: told how many games are finished, and of how many.
 
     Raises:
         AgentError: an agent failed, or chose what it may not.
+        ChildProcessError: a worker process died.
         ValueError: there is no such agent, or an argument has no meaning.
     """
     config = _config_for(num_players, config)
     players = config.num_players
     table = [agent, *_opponents_for(opponents, players)]
-    num_seeds = -(-games // players)
-    if not 1 <= num_seeds <= _MOST_SEEDS:
-        raise ValueError(f"games is {games}; it must be from 1 to {_MOST_SEEDS * players}")
 
     # One object for each different agent, so that it is asked once for all its seats.
     keys = [participant if isinstance(participant, str) else id(participant) for participant in table]
     distinct = list(dict.fromkeys(keys))
-    roster = [table[keys.index(key)] for key in distinct]
-    cast = np.array([distinct.index(key) for key in keys])
-
-    # In rotation k, participant j has the seat j + k.
-    seat_of = (np.arange(players)[:, None] + np.arange(players)) % players  # (rotation, participant)
-    line_ups = np.empty((players, players), np.int64)  # (rotation, seat)
-    np.put_along_axis(line_ups, seat_of, np.broadcast_to(cast, (players, players)), axis=1)
-    seeds = rng.mix(seed, rng.Purpose.EPISODE, seat=_SEAT_OF_SEEDS, count=np.arange(num_seeds))
-    matches = play(
-        config,
-        roster,
-        np.tile(line_ups, (num_seeds, 1)),
-        np.repeat(seeds, players),
-        batch=batch,
-        progress=progress,
+    roster = tuple(table[keys.index(key)] for key in distinct)
+    cast = tuple(distinct.index(key) for key in keys)
+    plan = Plan(
+        agents=roster,
+        names=tuple(map(agent_name, roster)),
+        config=config,
+        line_ups=(LineUp(tuple(sorted(cast)), (), orders=(cast,)),),
+        games=games,
+        seed=seed,
     )
+    (matches,) = play_all(plan, workers=workers, batch=batch, progress=progress)
+    num_seeds = plan.num_seeds(0)
+    seat_of = rotations(players).argsort(axis=1)  # (rotation, participant)
 
     def by_participant(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """(N, P seats) as (num_seeds, P rotations, P participants)."""
@@ -165,23 +159,6 @@ def evaluate(
         mean_decisions=float(by_participant(matches.decisions)[:, :, 0].mean()),
         truncated_share=float(matches.truncated.mean()),
     )
-
-
-def share_interval(of_seed: npt.NDArray[np.float64], confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """A confidence interval of a mean share, from its means (n,) on n seeds.
-
-    The games on one seed are not independent, since they share their luck; so a seed is the unit, and the interval is
-    mean +- z * standard error of the means per seed. By these alone an agent that won everything would have an interval
-    of no width; so four made-up seeds are added first, two that were won and two that were lost. For single games that
-    is the "plus four" interval of Agresti and Coull (The American Statistician 52, 1998), an approximation of Wilson's.
-    Simulated, with shares from 0.02 to 0.99 and any dependence within a seed, it covers the truth 94 % to 97 % of the
-    time from 100 seeds on, and more often with fewer.
-    """
-    means = np.concatenate([of_seed, [0.0, 0.0, 1.0, 1.0]])
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    margin = z * float(means.std(ddof=1)) / means.size**0.5
-    middle = float(means.mean())
-    return max(0.0, middle - margin), min(1.0, middle + margin)
 
 
 def _config_for(num_players: int | None, config: MegalandConfig | None) -> MegalandConfig:
@@ -217,6 +194,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--games", type=int, default=DEFAULT_GAMES, help="rounded up to all seats (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="another seed is other luck (%(default)s)")
     parser.add_argument("--batch", type=int, default=DEFAULT_BATCH, help="games at once (%(default)s)")
+    parser.add_argument("--workers", type=int, default=1, help="processes that play (%(default)s)")
     parser.add_argument("--json", metavar="FILE", help="write the result here, too")
     add_config_arguments(parser)
 
@@ -235,15 +213,15 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def config_from(arguments: argparse.Namespace) -> MegalandConfig:
-    """The configuration that the arguments describe.
+def config_from(arguments: argparse.Namespace, num_players: int | None = None) -> MegalandConfig:
+    """The configuration that the arguments describe, for ``arguments.players`` unless a number is given.
 
     Raises:
         ConfigError: no game can be played with it.
     """
     market = arguments.market
     return MegalandConfig(
-        num_players=arguments.players,
+        num_players=arguments.players if num_players is None else num_players,
         market=tuple(market.split(",")) if "," in market else market,
         payment=arguments.payment,
         max_rounds=arguments.max_rounds,
@@ -275,6 +253,7 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             config=config_from(arguments),
             batch=arguments.batch,
+            workers=arguments.workers,
             progress=lambda finished, total: bar.update(task, completed=finished, total=total),
         )
     seconds = time.perf_counter() - began

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from megaland_env import Decisions, Kind, MegalandConfig, MegalandGames, action_
 from megaland_env.actions import NUM_ACTIONS
 from megaland_env.agent import Agent, make_agent
 
-DEFAULT_BATCH = 8192
-"""Games played at once: enough for the engine to be fast, and a few megabytes."""
+DEFAULT_BATCH = 32_768
+"""Games played at once: enough for the engine to be fast; they take some tens of megabytes."""
 
 Progress = Callable[[int, int], None]
 """Told now and then how many games are finished, and how many there are."""
@@ -64,6 +64,11 @@ class Matches:
         return places
 
 
+def concatenate(parts: Sequence[Matches]) -> Matches:
+    """The games of all parts (at least one), one after the other."""
+    return Matches(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Matches)))
+
+
 def play(
     config: MegalandConfig,
     agents: Sequence[str | Agent],
@@ -72,6 +77,7 @@ def play(
     *,
     batch: int = DEFAULT_BATCH,
     progress: Progress | None = None,
+    names: Sequence[str] | None = None,
 ) -> Matches:
     """Play games between agents, each to its end.
 
@@ -86,13 +92,14 @@ def play(
         seeds: (N,) integers, the seed of each game.
         batch: how many games run at once.
         progress: called after the steps in which games were finished.
+        names: what the agents are called in errors; by default ``agent_name``.
 
     Raises:
         AgentError: an agent raised, or did not answer with one legal action for each decision.
         ValueError: an argument has no meaning.
     """
     made = [make_agent(agent) for agent in agents]
-    names = [agent_name(agent) for agent in agents]
+    names = [agent_name(agent) for agent in agents] if names is None else names
     seeds, line_ups = _checked(config, len(made), line_ups, seeds)
     if batch < 1:
         raise ValueError(f"batch is {batch}; it must be at least 1")
@@ -172,7 +179,7 @@ def _answers(
     """(M,) the agent's answers, known to be legal."""
     try:
         answers = np.asarray(agent.act(decisions))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         where = _describe(_failing(agent, decisions), seeds)
         raise AgentError(f"agent {name!r} raised {type(error).__name__}: {error}; it was asked {where}") from error
     if answers.shape != (len(decisions),) or answers.dtype.kind not in "iu":
@@ -199,7 +206,7 @@ def _failing(agent: Agent, decisions: Decisions) -> Decisions:
         for half in np.array_split(suspects, 2):
             try:
                 agent.act(decisions[half])
-            except Exception:
+            except (Exception, SystemExit):
                 suspects = half
                 break
         else:

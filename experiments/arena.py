@@ -1,0 +1,332 @@
+"""Plays the games of evaluations and tournaments: line-ups on shared luck, chunk by chunk, in one process or several.
+
+Luck is by address, so the results depend neither on how the games are cut into chunks nor on who plays them. A chunk
+takes some seconds, whatever the agents: its size follows from how long the last ones took.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.line_ups import LineUp
+from experiments.matches import DEFAULT_BATCH, Matches, Progress, concatenate, play
+from megaland_env import MegalandConfig, rng
+from megaland_env.agent import Agent, make_agent
+
+CHUNK_SECONDS = 5.0
+"""What a chunk should take; so much work may be lost when a run is stopped."""
+
+FIRST_CHUNK = 16
+"""Seeds in a chunk of agents whose speed is not known yet, and the fewest in any but the last."""
+
+MOST_SEEDS = 2**24  # a count in an address of chance (rng.py)
+
+_SEAT_OF_SEEDS = 255
+"""Nobody sits there, so these are the seeds of no episode of an environment, whatever that was seeded with."""
+
+
+class Chunk(NamedTuple):
+    """The games of one line-up on some seeds: ``number`` of them from position ``first``, P games each."""
+
+    line_up: int
+    first: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is to be played; the results follow from it alone.
+
+    Attributes:
+        agents: the agents, or their names.
+        names: what they are called.
+        config: of the games; each line-up is played with its own number of players.
+        line_ups: the line-ups.
+        games: how many games each of them plays, before that is rounded up to whole rotations.
+        seed: another seed is other luck. The i-th seed of a game is ``mix(seed, EPISODE, 0, 255, i)`` (rng.py), the
+            same for all line-ups.
+
+    Raises:
+        ValueError: ``games`` is out of range.
+    """
+
+    agents: tuple[str | Agent, ...]
+    names: tuple[str, ...]
+    config: MegalandConfig
+    line_ups: tuple[LineUp, ...]
+    games: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        most = MOST_SEEDS * min(line_up.num_players for line_up in self.line_ups)
+        if not 1 <= self.games <= most:
+            raise ValueError(f"games is {self.games}; it must be from 1 to {most}")
+
+    def num_seeds(self, line_up: int) -> int:
+        """On how much different luck a line-up plays."""
+        return -(-self.games // self.line_ups[line_up].num_players)
+
+    @cached_property
+    def total_games(self) -> int:
+        """Of all line-ups."""
+        return sum(self.num_seeds(k) * line_up.num_players for k, line_up in enumerate(self.line_ups))
+
+    def seeds(self, chunk: Chunk) -> npt.NDArray[np.uint64]:
+        """(number * P,) the seed of each game of a chunk: each seed P times."""
+        positions = np.arange(chunk.first, chunk.first + chunk.number)
+        seeds = rng.mix(self.seed, rng.Purpose.EPISODE, seat=_SEAT_OF_SEEDS, count=positions)
+        return np.repeat(seeds, self.line_ups[chunk.line_up].num_players)
+
+    def seats(self, chunk: Chunk) -> npt.NDArray[np.int64]:
+        """(number * P, P) who sits where in each game of a chunk."""
+        return self.line_ups[chunk.line_up].seats(chunk.first, chunk.number)
+
+
+class Store(Protocol):
+    """Where finished chunks are kept."""
+
+    def chunks(self) -> list[Chunk]:
+        """Those that are there already."""
+        ...
+
+    def add(self, chunk: Chunk, matches: Matches) -> None:
+        """Keep one more."""
+        ...
+
+    def get(self, chunk: Chunk) -> Matches:
+        """One that was kept."""
+        ...
+
+
+class Memory:
+    """Keeps chunks as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Chunk, Matches] = {}
+
+    def chunks(self) -> list[Chunk]:
+        """Those that are there already."""
+        return list(self._kept)
+
+    def add(self, chunk: Chunk, matches: Matches) -> None:
+        """Keep one more."""
+        self._kept[chunk] = matches
+
+    def get(self, chunk: Chunk) -> Matches:
+        """One that was kept."""
+        return self._kept[chunk]
+
+
+def play_all(
+    plan: Plan,
+    *,
+    workers: int = 1,
+    batch: int = DEFAULT_BATCH,
+    store: Store | None = None,
+    progress: Progress | None = None,
+) -> list[Matches]:
+    """Play what is not yet in the store, line-up by line-up.
+
+    Args:
+        plan: what is to be played.
+        workers: how many processes play; with more than one, agents must be named rather than made.
+        batch: how many games run at once in each.
+        store: has the chunks that are finished, and gets those that will be.
+        progress: told how many games are finished, and of how many.
+
+    Returns:
+        For each line-up its games, in the order of seeds and rotations.
+
+    Raises:
+        AgentError: an agent failed, or chose what it may not.
+        ChildProcessError: a worker process died.
+        ValueError: there is no such agent, or an argument has no meaning.
+    """
+    if workers < 1:
+        raise ValueError(f"workers is {workers}; it must be at least 1")
+    objects = [name for name, agent in zip(plan.names, plan.agents, strict=True) if not isinstance(agent, str)]
+    if workers > 1 and objects:
+        raise ValueError(
+            f"workers is {workers}, but {objects[0]!r} is an object; only agents by name can be sent there"
+        )
+    agents = [make_agent(agent) for agent in plan.agents]  # before anything is played, also where others play
+    store = Memory() if store is None else store
+    schedule = _Schedule(plan, store.chunks(), workers)
+    tell: Progress = progress or (lambda finished, total: None)
+    tell(schedule.finished, plan.total_games)
+    if workers == 1 or schedule.is_over():
+        _play_here(plan, agents, schedule, store, batch, tell)
+    else:
+        _play_there(plan, schedule, store, batch, tell, workers)
+    return [line_up_matches(plan, store, line_up) for line_up in range(len(plan.line_ups))]
+
+
+def line_up_matches(plan: Plan, store: Store, line_up: int) -> Matches:
+    """The games of a line-up, in the order of seeds and rotations, as far as they are in the store."""
+    chunks = sorted(chunk for chunk in store.chunks() if chunk.line_up == line_up)
+    return concatenate([store.get(chunk) for chunk in chunks])
+
+
+def is_finished(plan: Plan, store: Store, line_up: int) -> bool:
+    """Whether all games of a line-up are in the store."""
+    return sum(chunk.number for chunk in store.chunks() if chunk.line_up == line_up) == plan.num_seeds(line_up)
+
+
+class _Schedule:
+    """Cuts what is left to play into chunks that take about ``CHUNK_SECONDS``."""
+
+    def __init__(self, plan: Plan, done: list[Chunk], workers: int) -> None:
+        self._plan = plan
+        self._workers = workers
+        self._costs: dict[int, float] = {}  # for each agent the least seconds a game of a line-up with it
+        self._gaps = _gaps(plan, done)
+        self._seeds_left = sum(gap.number for gap in self._gaps)
+        self.finished = sum(self.games(chunk) for chunk in done)
+
+    def games(self, chunk: Chunk) -> int:
+        """How many games a chunk has."""
+        return chunk.number * self._plan.line_ups[chunk.line_up].num_players
+
+    def is_over(self) -> bool:
+        """Whether everything has been given out."""
+        return not self._gaps
+
+    def next(self) -> Chunk:
+        """Give out a chunk."""
+        gap = self._gaps.pop(0)
+        number = min(gap.number, self._size(gap.line_up))
+        if number < gap.number:
+            self._gaps.insert(0, Chunk(gap.line_up, gap.first + number, gap.number - number))
+        self._seeds_left -= number
+        return Chunk(gap.line_up, gap.first, number)
+
+    def done(self, chunk: Chunk, seconds: float) -> None:
+        """Take note of a chunk that was played."""
+        cost = seconds / self.games(chunk)
+        for agent in self._plan.line_ups[chunk.line_up].counts():
+            self._costs[agent] = min(cost, self._costs.get(agent, cost))
+        self.finished += self.games(chunk)
+
+    def _size(self, line_up: int) -> int:
+        table = self._plan.line_ups[line_up]
+        costs = [self._costs.get(agent) for agent in table.counts()]
+        known = [cost for cost in costs if cost is not None]
+        if len(known) < len(costs):
+            return FIRST_CHUNK
+        in_time = int(CHUNK_SECONDS / max(*known, 1e-9) / table.num_players)
+        a_part = -(-self._seeds_left // self._workers)  # so that all have something to do
+        return max(FIRST_CHUNK, min(in_time, a_part, DEFAULT_BATCH // table.num_players))
+
+
+def _gaps(plan: Plan, done: list[Chunk]) -> list[Chunk]:
+    """What is left to play."""
+    gaps = []
+    for line_up in range(len(plan.line_ups)):
+        reached = 0
+        end = Chunk(line_up, plan.num_seeds(line_up), 0)
+        for chunk in [*sorted(chunk for chunk in done if chunk.line_up == line_up), end]:
+            if chunk.first > reached:
+                gaps.append(Chunk(line_up, reached, chunk.first - reached))
+            reached = chunk.first + chunk.number
+    return gaps
+
+
+def _play_chunk(
+    plan: Plan, agents: Sequence[Agent], chunk: Chunk, batch: int, progress: Progress | None = None
+) -> tuple[Matches, float]:
+    """The games, and the seconds they took."""
+    began = time.perf_counter()
+    config = replace(plan.config, num_players=plan.line_ups[chunk.line_up].num_players)
+    matches = play(
+        config, agents, plan.seats(chunk), plan.seeds(chunk), batch=batch, progress=progress, names=plan.names
+    )
+    return matches, time.perf_counter() - began
+
+
+def _play_here(
+    plan: Plan, agents: Sequence[Agent], schedule: _Schedule, store: Store, batch: int, tell: Progress
+) -> None:
+    def tell_in_chunk(finished: int, _: int) -> None:
+        tell(schedule.finished + finished, plan.total_games)
+
+    while not schedule.is_over():
+        chunk = schedule.next()
+        matches, seconds = _play_chunk(plan, agents, chunk, batch, tell_in_chunk)
+        store.add(chunk, matches)
+        schedule.done(chunk, seconds)
+
+
+# ------------------------------------------------------------------------------------------------------ processes
+
+
+def _play_there(plan: Plan, schedule: _Schedule, store: Store, batch: int, tell: Progress, workers: int) -> None:
+    # Spawned rather than forked: a copy of a process that has threads, as PyTorch does, may wait for ever.
+    context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker, initargs=(plan, batch))
+    running: dict[Future[tuple[Matches, float]], Chunk] = {}
+    try:
+        while running or not schedule.is_over():
+            while len(running) < workers and not schedule.is_over():
+                chunk = schedule.next()
+                running[pool.submit(_play_in_worker, chunk)] = chunk
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                chunk = running.pop(future)
+                matches, seconds = future.result()
+                store.add(chunk, matches)
+                schedule.done(chunk, seconds)
+            tell(schedule.finished, plan.total_games)
+    except BaseException as error:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        pool.shutdown(cancel_futures=True)
+        if isinstance(error, BrokenProcessPool):
+            message = "a worker process died; perhaps there was not memory enough for so many (--workers)"
+            raise ChildProcessError(message) from None
+        raise
+    pool.shutdown()
+
+
+_play_mine: Callable[[Chunk], tuple[Matches, float]]
+"""What a worker process does."""
+
+
+def _begin_worker(plan: Plan, batch: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # end at once and without a word; the parent says what is to be said
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    agents: list[Agent] = []
+
+    def play_mine(chunk: Chunk) -> tuple[Matches, float]:
+        if not agents:
+            agents.extend(make_agent(agent) for agent in plan.agents)
+            if "torch" in sys.modules:  # the processes share the cores already
+                sys.modules["torch"].set_num_threads(1)
+        return _play_chunk(plan, agents, chunk, batch)
+
+    global _play_mine
+    _play_mine = play_mine
+
+
+def _play_in_worker(chunk: Chunk) -> tuple[Matches, float]:
+    return _play_mine(chunk)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for its next chunk for ever."""
+    parent: Any = multiprocessing.parent_process()
+    parent.join()
+    os._exit(1)
