@@ -363,11 +363,25 @@ class View:
     @_MadeWhenRead
     def _chances(self) -> npt.NDArray[np.complex64]:
         """(P, M): both chances as one item."""
-        row = self.hearts.T * self.in_level.T.view(np.uint8)  # who is in the level has hearts: 0 stands for who is not
-        row *= _SOAP_MAKERS
-        row += self._state.buildings[Building.SOAP_MAKERS].take(self._at)
-        chances: npt.NDArray[np.complex64] = _CHANCES.take(self._each_game(self._state.unseen) * _CHANCES_A_SET + row)
-        return chances
+        hearts = self.hearts.T * self.in_level.T.view(np.uint8)
+        soap_makers = self._state.buildings[Building.SOAP_MAKERS].take(self._at)
+        return chances_to_fall(self._each_game(self._state.unseen), hearts, soap_makers)
+
+
+def chances_to_fall(
+    unseen: npt.NDArray[np.int16], hearts: npt.NDArray[np.uint8], soap_makers: npt.NDArray[np.uint8]
+) -> npt.NDArray[np.complex64]:
+    """(P, M): the chance without a jump as the real part, that with one as the imaginary part.
+
+    Args:
+        unseen: (M,) sets of level cards.
+        hearts: (P, M) of who is in the level, who has some; 0 for who is not. Overwritten.
+        soap_makers: (P, M) how many are owned.
+    """
+    hearts *= _SOAP_MAKERS
+    hearts += soap_makers
+    chances: npt.NDArray[np.complex64] = _CHANCES.take(unseen * _CHANCES_A_SET + hearts)
+    return chances
 
 
 def _members(sets: npt.NDArray[Any], bits_of: npt.NDArray[np.uint32]) -> Bools:

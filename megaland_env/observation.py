@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -44,6 +45,8 @@ from megaland_env.cards import (
     Treasure,
 )
 from megaland_env.decisions import Decisions, View
+from megaland_env.lookup import Lookup
+from megaland_env.scales import LEAST, MOST, Scale, reciprocals
 
 FEATURES_VERSION = 1
 """Changes whenever a feature changes its place or its meaning, so that no network is fed what it was not trained on."""
@@ -62,23 +65,6 @@ Numbers = npt.NDArray[Any]
 
 
 # ------------------------------------------------------------------------------ how numbers are scaled
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How a number n becomes a feature.
-
-    Attributes:
-        text: the same for the documentation.
-        divisor: what n is divided by, for all items of a block or for each its own; none if n is the feature.
-        cut: the quotient is then cut off at -1 and 1,
-        root: or its square root taken.
-    """
-
-    text: str
-    divisor: tuple[int, ...] = ()
-    cut: bool = False
-    root: bool = False
 
 
 FLAG = Scale("0 or 1")
@@ -256,7 +242,7 @@ OTHER_BLOCKS = (
 
 
 @dataclass(frozen=True)
-class _Placed:
+class Placed:
     """A block and the index of its first feature."""
 
     block: Block
@@ -264,10 +250,12 @@ class _Placed:
 
     @property
     def stop(self) -> int:
+        """The index after its last feature."""
         return self.start + max(1, len(self.block.items))
 
     @property
     def names(self) -> list[str]:
+        """Of its features."""
         return [f"{self.block.name}.{item}" for item in self.block.items] or [self.block.name]
 
     @property
@@ -276,28 +264,25 @@ class _Placed:
         return bool(self.block.scale.divisor), self.block.scale.root, bool(self.block.items)
 
 
-def _place(blocks: Sequence[Block], start: int = 0) -> list[_Placed]:
+def _place(blocks: Sequence[Block], start: int = 0) -> list[Placed]:
     """Blocks one after the other."""
-    placed: list[_Placed] = []
+    placed: list[Placed] = []
     for block in blocks:
-        placed.append(_Placed(block, placed[-1].stop if placed else start))
+        placed.append(Placed(block, placed[-1].stop if placed else start))
     return placed
-
-
-_LEAST, _MOST = np.array(-1, np.float32), np.array(1, np.float32)
 
 
 class _Run:
     """Neighbouring blocks of one treatment, to be written into an array (D, M), or (D, P, M): then ``axes`` is 2."""
 
-    def __init__(self, placed: Sequence[_Placed], axes: int) -> None:
+    def __init__(self, placed: Sequence[Placed], axes: int) -> None:
         self._reads = [(p.block.read, slice(p.start, p.stop) if p.block.items else p.start) for p in placed]
         self._span = slice(placed[0].start, placed[-1].stop)
         self._divides, self._root, _ = placed[0].treatment
         self._cut = any(p.block.scale.cut for p in placed)
         if self._divides:
-            divisors = [np.broadcast_to(np.array(p.block.scale.divisor, float), p.stop - p.start) for p in placed]
-            self._factors: Floats = (1 / np.concatenate(divisors)).astype(np.float32).reshape(-1, *[1] * axes)
+            divisors = [np.broadcast_to(p.block.scale.divisor, p.stop - p.start) for p in placed]
+            self._factors = reciprocals(divisors).reshape(-1, *[1] * axes)
 
     def write(self, view: View, rows: Floats) -> None:
         for read, index in self._reads:
@@ -306,12 +291,12 @@ class _Run:
             part = rows[self._span]
             np.multiply(part, self._factors, out=part)
             if self._cut:
-                part.clip(_LEAST, _MOST, out=part)
+                part.clip(LEAST, MOST, out=part)
             if self._root:
                 np.sqrt(part, out=part)
 
 
-def _runs(placed: Sequence[_Placed], axes: int) -> list[_Run]:
+def _runs(placed: Sequence[Placed], axes: int) -> list[_Run]:
     return [_Run(list(run), axes) for _, run in groupby(placed, key=lambda p: p.treatment)]
 
 
@@ -356,6 +341,9 @@ def encode(decisions: Decisions, out: Floats | None = None) -> Floats:
     if not rows.flags.c_contiguous:
         out[...] = encode(decisions)
         return out
+    if len(decisions) <= _FEW:
+        _lookup(decisions.num_players).write(decisions, rows)
+        return out
     seats = rows[:_AFTER_SEATS].reshape(len(_SEATS), _SEAT_WIDTH, len(decisions))
     if len(decisions) <= _PIECE:
         _write(decisions.view, seats, rows)
@@ -366,8 +354,16 @@ def encode(decisions: Decisions, out: Floats | None = None) -> Floats:
     return out
 
 
+_FEW = 64
+"""Up to so many rows it is sooner done to look every number up singly (lookup.py)."""
+
 _PIECE = 16384
 """Rows that are written together: few enough for the cache, many enough not to count the calls."""
+
+
+@cache
+def _lookup(players: int) -> Lookup:
+    return Lookup(players, _IN_SEAT, _BESIDES)
 
 
 def _write(view: View, seats: Floats, rows: Floats) -> None:
@@ -388,7 +384,7 @@ def features_table() -> str:
         index = start if stop == start + 1 else f"{start}-{stop - 1}"
         return f"| {index} | `{name}` | {meaning} | {scaling} |"
 
-    def block_line(placed: _Placed, prefix: str = "") -> str:
+    def block_line(placed: Placed, prefix: str = "") -> str:
         block = placed.block
         name = prefix + (f"{block.name}.{{{', '.join(block.items)}}}" if block.items else block.name)
         return line(placed.start, placed.stop, name, block.meaning, block.scale.text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,8 @@ class GameState:
     """The arrays of N games of P seats. In the comments: the shape, and what an entry means.
 
     All arrays of one dtype are rows of one block (rows, N), so that starting games anew and copying them is one
-    operation a block.
+    operation a block; and the blocks lie one after the other in ``bytes``, so that any mixture of entries can be read
+    in one operation (``places`` says where they lie).
     """
 
     # Chance (rng.py)
@@ -102,22 +103,25 @@ class GameState:
         self.num_games = num_games
         self.log: EventLog | None = None
         self._seats: Ints = num_games * np.arange(config.num_players)[:, None]
-        fields = _fields(config.num_players)
-        self._blocks: dict[type, npt.NDArray[Any]] = {
-            dtype: np.zeros((sum(rows for _, d, _, rows in fields if d == dtype), num_games), dtype)
-            for dtype in dict.fromkeys(dtype for _, dtype, _, _ in fields)
-        }
+        self.bytes: Bytes = np.zeros(num_games * _bytes_a_game(config.num_players), np.uint8)
         self._name_rows()
         self.episode[:] = -1
         self.clear(np.arange(num_games))
 
     def _name_rows(self) -> None:
-        """Make the attributes: views of the rows of the blocks."""
-        used = dict.fromkeys(self._blocks, 0)
-        for name, dtype, shape, rows in _fields(self.config.num_players):
-            start = used[dtype]
-            used[dtype] = start + rows
-            setattr(self, name, self._blocks[dtype][start : start + rows].reshape(*shape, self.num_games))
+        """Make the attributes: views of the rows of the blocks, which are views of ``bytes``."""
+        self._blocks: dict[type, npt.NDArray[Any]] = {}
+        end = 0
+        for dtype in _BLOCKS:
+            fields = [field for field in _fields(self.config.num_players) if field[1] == dtype]
+            length = sum(rows for *_, rows in fields) * np.dtype(dtype).itemsize * self.num_games
+            start, end = end, end + length
+            block: npt.NDArray[Any] = self.bytes[start:end].view(dtype).reshape(-1, self.num_games)
+            self._blocks[dtype] = block
+            used = 0
+            for name, _, shape, rows in fields:
+                setattr(self, name, block[used : used + rows].reshape(*shape, self.num_games))
+                used += rows
 
     def clear(self, games: Ints) -> None:
         """Empty everything of some games, but for ``episode``, which counts on."""
@@ -136,13 +140,15 @@ class GameState:
         copied.num_games = games.size
         copied.log = None
         copied._seats = games.size * np.arange(self.num_players)[:, None]
-        copied._blocks = {dtype: block.take(games, axis=1) for dtype, block in self._blocks.items()}
+        copied.bytes = np.empty(games.size * _bytes_a_game(self.num_players), np.uint8)
         copied._name_rows()
+        for dtype, block in self._blocks.items():  # with mode "raise" NumPy would write elsewhere first
+            block.take(games, axis=1, out=copied._blocks[dtype], mode="clip")
         return copied
 
     def __getstate__(self) -> dict[str, Any]:
-        """For ``copy.deepcopy`` and pickle: the blocks alone, of which the named arrays are views."""
-        return {name: vars(self)[name] for name in ("config", "num_games", "log", "_seats", "_blocks")}
+        """For ``copy.deepcopy`` and pickle: the bytes alone, of which the named arrays are views."""
+        return {name: vars(self)[name] for name in ("config", "num_games", "log", "_seats", "bytes")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -192,6 +198,39 @@ def _fields(players: int) -> list[tuple[str, type, tuple[int, ...], int]]:
         shape = (*_ROWS.get(name, ()), *((players,) if name in _SEATS else ()))
         fields.append((name, _DTYPES[hint], shape, math.prod(shape)))
     return fields
+
+
+class Place(NamedTuple):
+    """Where an array lies in ``GameState.bytes``.
+
+    With N games the entry of game g in row r (its other dimensions flattened) has its first byte at
+    ``(start + r * size) * N + g * size``.
+    """
+
+    start: int
+    size: int
+
+
+# Larger entries first, so that all lie at multiples of their size.
+_BLOCKS = sorted(dict.fromkeys(_DTYPES.values()), key=lambda dtype: -np.dtype(dtype).itemsize)
+
+
+@cache
+def places(players: int) -> dict[str, Place]:
+    """Of each array of a state, by its name."""
+    found: dict[str, Place] = {}
+    start = 0
+    for dtype in _BLOCKS:
+        size = np.dtype(dtype).itemsize
+        for name, _, _, rows in (field for field in _fields(players) if field[1] == dtype):
+            found[name] = Place(start, size)
+            start += rows * size
+    return found
+
+
+@cache
+def _bytes_a_game(players: int) -> int:
+    return sum(rows * np.dtype(dtype).itemsize for _, dtype, _, rows in _fields(players))
 
 
 def where(mask: npt.NDArray[Any]) -> Ints:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from megaland_env import MegalandConfig, MegalandGames
+from megaland_env import MegalandConfig, MegalandGames, observation
 from megaland_env.agent import random_legal
 from megaland_env.observation import FEATURES, FEATURES_VERSION, NUM_FEATURES, encode, features_table
 from tests import tables
@@ -226,6 +226,17 @@ def test_every_feature_is_what_the_words_say(games: MegalandGames) -> None:
         assert_as_expected(row, snapshots[game], int(seat))
 
 
+@settings(max_examples=60, deadline=None)
+@given(positions)
+def test_few_rows_are_written_as_many_are(games: MegalandGames) -> None:
+    """Few are looked up singly, many array by array: the same, bit for bit."""
+    rows = all_rows(games)
+    many = encode(rows[np.tile(np.arange(len(rows)), 20)])
+    assert len(many) > 2 * len(rows) + observation._FEW
+    assert encode(rows).tobytes() == many[: len(rows)].tobytes()
+    assert encode(rows[3:5]).tobytes() == many[-len(rows) :][3:5].tobytes()
+
+
 def test_every_feature_is_seen_at_work() -> None:
     """The same for rows that are sought out until every feature has been met at two values."""
     met_first = None
@@ -271,10 +282,11 @@ def test_what_passes_a_bound_is_cut_off() -> None:
     snapshot["players"][2]["jumps"] += snapshot["supply"]["jumps"]
     snapshot["supply"]["jumps"] = 0
     restored = MegalandGames.restore([snapshot])
-    for seat, row in enumerate(encode(restored.rows([0, 0, 0], [0, 1, 2]))):
-        assert_as_expected(row, snapshot, seat)
-        assert row.max() == 1
-        assert row.min() == -1
+    for times in (1, observation._FEW):
+        for seat, row in enumerate(encode(restored.rows([0, 0, 0] * times, [0, 1, 2] * times))[:3]):
+            assert_as_expected(row, snapshot, seat)
+            assert row.max() == 1
+            assert row.min() == -1
 
 
 # --------------------------------------------------------------------------------------------- who sees what
