@@ -33,6 +33,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "train": Command("experiments.train", "train a PPO agent"),
     "evaluate": Command("experiments.evaluate", "measure how strong an agent is against others"),
+    "tournament": Command("experiments.tournament", "let agents play each other, and rate them"),
     "benchmark": Command("experiments.benchmark", "measure how fast the engine and the environments are"),
     "play": Command("experiments.play", "play against agents in the terminal"),
     "watch": Command("experiments.watch", "step through a recorded game"),

@@ -16,7 +16,7 @@ from experiments.arena import Plan, play_all
 from experiments.intervals import CONFIDENCE, share_interval
 from experiments.line_ups import LineUp, rotations
 from experiments.matches import DEFAULT_BATCH, Progress, agent_name
-from experiments.output import check_writable, screen, versions, write_json
+from experiments.output import check_writable, games_bar, screen, versions, write_json
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent
 from megaland_env.config import MARKET_RULES, PAYMENTS, ConfigError
@@ -235,17 +235,11 @@ def split_specs(text: str) -> list[str]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate, show the result as a table, and write it if a file was named."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     if arguments.json is not None:
         check_writable(arguments.json)
     opponents = [spec.strip() for text in arguments.opponents or ["random"] for spec in split_specs(text)]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     began = time.perf_counter()
-    errors = Console(stderr=True)
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
-        task = bar.add_task("games", total=None)
+    with games_bar() as progress:
         result = evaluate(
             arguments.agent,
             opponents,
@@ -254,7 +248,7 @@ def run(arguments: argparse.Namespace) -> int:
             config=config_from(arguments),
             batch=arguments.batch,
             workers=arguments.workers,
-            progress=lambda finished, total: bar.update(task, completed=finished, total=total),
+            progress=progress,
         )
     seconds = time.perf_counter() - began
     console = screen()

@@ -7,6 +7,8 @@ import os
 import platform
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,20 @@ def screen() -> Console:
 
     console = Console()
     return console if console.is_terminal else Console(width=WIDTH_OF_FILES)
+
+
+@contextmanager
+def games_bar() -> Iterator[Callable[[int, int], None]]:
+    """A bar on the screen, if there is one, that is told how many games are finished, and of how many."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("games"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    errors = Console(stderr=True)
+    shown = errors.is_terminal
+    with Progress(*columns, console=errors, transient=True, disable=not shown, speed_estimate_period=600) as bar:
+        task = bar.add_task("games", total=None)
+        yield lambda finished, total: bar.update(task, completed=finished, total=total)
 
 
 def check_writable(path: str | Path) -> None:

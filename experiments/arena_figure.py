@@ -1,0 +1,107 @@
+"""A tournament as a picture: who beats whom, and the ratings."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.line_ups import PAIRS
+from experiments.output import write_bytes
+
+if TYPE_CHECKING:
+    from experiments.tournament import Tournament
+
+NAME_LENGTH = 34
+DOTS_PER_INCH = 150
+ROW_HEIGHT = 0.42  # inches
+COLOURS = "RdBu"  # red and blue are told apart by all; what equals would win is white
+BAR_COLOUR, ANCHOR_COLOUR, INK = "#4477aa", "#bbbbbb", "#222222"
+
+
+def write_figure(path: str | Path, result: Tournament, players: int) -> None:
+    """Write the picture of one number of players as a PNG file: the matrix of win shares, and beside it the ratings.
+
+    Rows are agents, best first, in both. If no pairs were played, the matrix says how often one had more coins than the
+    other at the same table.
+    """
+    from matplotlib.colors import TwoSlopeNorm
+    from matplotlib.figure import Figure
+
+    ratings = [row for row in result.ratings if row["num_players"] == players]
+    order = [row["agent"] for row in ratings]
+    size = len(order)
+    in_pairs = PAIRS in result.settings["lineups"]
+    equals = 1 / players if in_pairs else 0.5
+    shares = np.full((size, size), np.nan)
+    for row in result.head_to_head:
+        if row["num_players"] == players:
+            share = row["win_share" if in_pairs else "ahead"]
+            shares[order.index(row["agent"]), order.index(row["opponent"])] = np.nan if share is None else share
+
+    side = max(2.6, ROW_HEIGHT * 1.5 * size)
+    figure = Figure(
+        figsize=(3.4 + side + 4.2, 1.9 + max(1.6, ROW_HEIGHT * size)), dpi=DOTS_PER_INCH, layout="constrained"
+    )
+    matrix, bars = figure.subplots(1, 2, sharey=True, width_ratios=(side, 4.2))
+    norm = TwoSlopeNorm(equals, vmin=0, vmax=1)
+    matrix.imshow(shares, cmap=COLOURS, norm=norm, aspect="auto")
+    for (row, column), share in np.ndenumerate(shares):
+        if not np.isnan(share):
+            extreme = abs(float(norm(share)) - 0.5) > 0.3
+            colour = "white" if extreme else INK
+            matrix.text(column, row, f"{100 * share:.0f}", ha="center", va="center", color=colour, fontsize=10)
+    matrix.set_yticks(range(size), [f"{_short(agent)}  {k}" for k, agent in enumerate(order, start=1)])
+    matrix.set_xticks(range(size), [str(k) for k in range(1, size + 1)])
+    if in_pairs:
+        others = "1 of the other" if players == 2 else f"{players - 1} of the other"
+        matrix.set_title(f"Wins of one (row) against {others} (column), %\nequals would win {100 * equals:.0f} %")
+    else:
+        matrix.set_title("How often the row ends with more coins\nthan the column at the same table, %")
+    _no_frame(matrix)
+
+    anchor = result.settings["anchor"]
+    values = np.array([row["rating"] for row in ratings])
+    errors = np.abs(np.array([[row["low"], row["high"]] for row in ratings]).T - values)
+    anchored = values[order.index(anchor)]
+    bars.barh(range(size), values - anchored, left=anchored, height=0.6, color=BAR_COLOUR)
+    bars.errorbar(values, range(size), xerr=errors, fmt="none", ecolor=INK, elinewidth=1.5, capsize=3)
+    bars.axvline(anchored, color=ANCHOR_COLOUR, zorder=0)
+    reach = max(60.0, float(np.abs(values - anchored).max() + errors.max()))
+    for row, (value, (low, high)) in enumerate(zip(values, errors.T, strict=True)):
+        right = value >= anchored
+        end = value + high if right else value - low
+        text, ha = f"{value:.0f}", "left" if right else "right"
+        bars.text(end + (0.03 if right else -0.03) * reach, row, text, va="center", ha=ha, color=INK, fontsize=10)
+    smallest, largest = float((values - errors[0]).min()), float((values + errors[1]).max())
+    room = 0.3 * max(120.0, largest - smallest)
+    bars.set_xlim(smallest - room, largest + room)
+    bars.set_title(f"Rating, {_short(anchor)} at {anchored:.0f}\n400 points are odds of 10 to 1")
+    bars.tick_params(axis="y", left=False, labelleft=False)
+    bars.grid(axis="x", color="#e5e5e5")
+    bars.set_axisbelow(True)
+    _no_frame(bars)
+    games = result.settings["games"]
+    figure.suptitle(f"{players} players, {-(-games // players) * players:,} games a line-up", fontsize=13)
+
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", metadata={"Software": None})
+    write_bytes(path, picture.getvalue())
+
+
+def _short(name: str) -> str:
+    return shorten(name, NAME_LENGTH, placeholder="...") if " " in name else _cut(name)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 3]}..."
+
+
+def _no_frame(axes: Any) -> None:
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.tick_params(length=0)
+    axes.title.set_fontsize(10.5)

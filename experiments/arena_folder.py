@@ -1,0 +1,124 @@
+"""Where a tournament keeps what it has played, so that it can go on after a stop.
+
+``settings.json`` says what is played, and ``games/`` has a file for each chunk of finished games: plain arrays, no
+pickles. A file is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.arena import Chunk, Plan
+from experiments.matches import Matches
+from experiments.output import write_bytes, write_json
+
+SETTINGS_FILE = "settings.json"
+GAMES_FOLDER = "games"
+FORMAT = "megaland-tournament/1"
+
+_NAME = re.compile(r"line-up-(\d+)-seeds-(\d+)-(\d+)\.npz")
+_STORED = [field.name for field in fields(Matches) if field.name not in ("seeds", "line_ups")]  # these the plan knows
+
+
+class FolderError(ValueError):
+    """A folder that cannot hold the tournament; the message says why."""
+
+
+class ArenaFolder:
+    """The folder of one tournament.
+
+    Args:
+        path: the folder; it is made if need be.
+        plan: what is played.
+        settings: the same in words, as JSON knows them; a folder with other settings is refused.
+
+    Raises:
+        FolderError: the folder holds another tournament, or something else.
+    """
+
+    def __init__(self, path: str | Path, plan: Plan, settings: dict[str, Any]) -> None:
+        self.path = Path(path)
+        self._plan = plan
+        self._claim({"format": FORMAT, **settings})
+
+    def _claim(self, settings: dict[str, Any]) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise FolderError(f"{self.path} is not a folder")
+        file = self.path / SETTINGS_FILE
+        if not file.exists():
+            strangers = [entry.name for entry in self.path.glob("*") if not _is_ours(entry)]
+            if strangers:
+                raise FolderError(f"{self.path} holds no tournament, but {min(strangers)}; name another folder")
+            self._games.mkdir(parents=True, exist_ok=True)
+            write_json(file, settings)
+            return
+        try:
+            found = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise FolderError(f"{file} is damaged: {error}; delete the folder, or name another") from None
+        if found == settings:
+            return
+        before = found if isinstance(found, dict) else {}
+        differences = [
+            f"{key} is {json.dumps(before.get(key))} there and {json.dumps(settings.get(key))} here"
+            for key in sorted({*before, *settings})
+            if before.get(key) != settings.get(key)
+        ]
+        raise FolderError(
+            f"{self.path} holds another tournament: {'; '.join(differences)}; name another folder, or delete this one"
+        )
+
+    @property
+    def _games(self) -> Path:
+        return self.path / GAMES_FOLDER
+
+    @cached_property
+    def _known(self) -> set[Chunk]:
+        names = (_NAME.fullmatch(entry.name) for entry in self._games.iterdir())
+        return {Chunk(*map(int, match.groups())) for match in names if match}
+
+    def chunks(self) -> list[Chunk]:
+        """Those that are there already."""
+        return sorted(self._known)
+
+    def add(self, chunk: Chunk, matches: Matches) -> None:
+        """Keep one more."""
+        content = io.BytesIO()
+        np.savez_compressed(content, **{name: getattr(matches, name) for name in _STORED})
+        write_bytes(self._file(chunk), content.getvalue())
+        self._known.add(chunk)
+
+    def get(self, chunk: Chunk) -> Matches:
+        """One that was kept.
+
+        Raises:
+            FolderError: its file is damaged.
+        """
+        file = self._file(chunk)
+        seats = self._plan.seats(chunk)
+        try:
+            with np.load(file, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in _STORED}
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise FolderError(f"{file} is damaged ({error}); delete it and run again: it is then played anew") from None
+        matches = Matches(seeds=self._plan.seeds(chunk), line_ups=seats, **arrays)
+        if matches.winners.shape != seats.shape or any(len(array) != len(seats) for array in arrays.values()):
+            raise FolderError(f"{file} has not the {len(seats)} games that it should; delete it and run again")
+        return matches
+
+    def _file(self, chunk: Chunk) -> Path:
+        return self._games / f"line-up-{chunk.line_up:03}-seeds-{chunk.first:07}-{chunk.number:05}.npz"
+
+
+def _is_ours(entry: Path) -> bool:
+    """What a run that was stopped at its very beginning may have left."""
+    return entry.name == GAMES_FOLDER or entry.name.endswith(".part")

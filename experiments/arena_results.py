@@ -1,0 +1,299 @@
+"""What a tournament makes of its games: tidy tables, with a seed as the unit of all that is uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.arena import Plan
+from experiments.intervals import difference_interval, seeds_needed, share_interval
+from experiments.line_ups import PAIRS, LineUp
+from experiments.matches import Matches
+from experiments.ratings import RatedGames, rate
+from megaland_env import rng
+
+MOST_RATED = 50_000
+"""So many games of a number of players are rated, those on the first seeds: enough, and a matter of seconds."""
+
+TELLING = 0.03
+"""The difference of win shares for which the games needed are given: three points."""
+
+Row = dict[str, Any]
+"""A row of a tidy table: what it is about, and the values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """The games of a line-up.
+
+    Attributes:
+        line_up: who plays.
+        name: the same in words.
+        matches: S seeds times P rotations.
+        shares: (S * P, P) of the win, by seat.
+        turns: (S * P, P) each seat's place in the turn order of the first round, from 0.
+    """
+
+    line_up: LineUp
+    name: str
+    matches: Matches
+    shares: npt.NDArray[np.float64]
+    turns: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, plan: Plan, number: int, matches: Matches) -> Played:
+        """From what was played."""
+        line_up = plan.line_ups[number]
+        players = line_up.num_players
+        # S2: where the first player is drawn, it is by the seed alone.
+        drawn = rng.choose(rng.mix(matches.seeds, rng.Purpose.FIRST_PLAYER), players).astype(np.int64)
+        first = drawn if plan.config.first_player is None else np.full(drawn.size, plan.config.first_player)
+        turns = (np.arange(players) - first[:, None]) % players
+        return cls(line_up, line_up.name(plan.names), matches, matches.shares, turns)
+
+    @property
+    def players(self) -> int:
+        """P."""
+        return self.line_up.num_players
+
+    def per_seed(self, values: npt.NDArray[Any], where: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """(S,) the means of values (S * P, P) over those seats (S * P, P), as many on each seed."""
+        number = len(self.matches) // self.players
+        total: npt.NDArray[np.float64] = np.where(where, values, 0).reshape(number, -1).sum(axis=1)
+        return total / (int(where.sum()) // number)
+
+    def seats_of(self, agent: int) -> npt.NDArray[np.bool_]:
+        """(S * P, P) where the agent sits."""
+        return self.matches.line_ups == agent
+
+    def win_shares(self, agent: int) -> npt.NDArray[np.float64]:
+        """(S,) the win share of a seat of the agent on each seed."""
+        return self.per_seed(self.shares, self.seats_of(agent))
+
+
+class Summary:
+    """The tables of one number of players."""
+
+    def __init__(self, names: Sequence[str], played: Sequence[Played], settings: Row) -> None:
+        self._names = names
+        self._played = played
+        self._kinds: list[str] = settings["lineups"]
+        self._anchor = names.index(settings["anchor"])
+        self._players = played[0].players
+        self._num_seeds = len(played[0].matches) // self._players
+        self._scores = {
+            kind: [
+                np.mean([table.win_shares(agent) for table in self._counted(kind, agent)], axis=0)
+                for agent in range(len(names))
+            ]
+            for kind in self._kinds
+        }  # (S,) for each agent
+
+    def _counted(self, kind: str, agent: int) -> list[Played]:
+        """The line-ups of a kind that count for an agent."""
+        return [
+            table
+            for table in self._played
+            if kind in table.line_up.kinds
+            and (agent in dict(table.line_up.lone()) if kind == PAIRS else agent in table.line_up.agents)
+        ]
+
+    def ratings(self) -> list[Row]:
+        """See ``Tournament``."""
+        of_seed = self._players * len(self._played)
+        rated = min(self._num_seeds, max(1, MOST_RATED // of_seed))
+        # Seed by seed, within a seed line-up by line-up, and within that rotation by rotation.
+        agents, places = (
+            np.stack(arrays, axis=1).reshape(-1, self._players)
+            for arrays in zip(
+                *(
+                    [
+                        array[: rated * self._players].reshape(rated, self._players, self._players)
+                        for array in (table.matches.line_ups, _rated_places(table.matches))
+                    ]
+                    for table in self._played
+                ),
+                strict=True,
+            )
+        )
+        games = RatedGames(agents, places, np.repeat(np.arange(rated), of_seed))
+        rows = [
+            {
+                "num_players": self._players,
+                "agent": name,
+                "rating": rating.rating,
+                "low": rating.low,
+                "high": rating.high,
+                "games_rated": int((agents == agent).any(axis=1).sum()),
+            }
+            for agent, (name, rating) in enumerate(
+                zip(self._names, rate(games, len(self._names), self._anchor), strict=True)
+            )
+        ]
+        return sorted(rows, key=lambda row: -row["rating"])
+
+    def standings(self) -> list[Row]:
+        """See ``Tournament``."""
+        rows = []
+        for kind in self._kinds:
+            for agent, name in enumerate(self._names):
+                of_seed = self._scores[kind][agent]
+                low, high = share_interval(of_seed)
+                counted = self._counted(kind, agent)
+                rows.append(
+                    {
+                        "num_players": self._players,
+                        "kind": kind,
+                        "agent": name,
+                        "win_share": float(of_seed.mean()),
+                        "low": low,
+                        "high": high,
+                        "par": 1 / self._players,
+                        "games": sum(len(table.matches) for table in counted),
+                        **_means(counted, agent),
+                    }
+                )
+        return rows
+
+    def head_to_head(self) -> list[Row]:
+        """See ``Tournament``."""
+        alone = {pair: table for table in self._played if PAIRS in table.line_up.kinds for pair in table.line_up.lone()}
+        rows = []
+        for agent, opponent in permutations(range(len(self._names)), 2):
+            row: Row = {
+                "num_players": self._players,
+                "agent": self._names[agent],
+                "opponent": self._names[opponent],
+                "win_share": None,
+                "low": None,
+                "high": None,
+                "par": 1 / self._players,
+            }
+            if (agent, opponent) in alone:
+                of_seed = alone[agent, opponent].win_shares(agent)
+                low, high = share_interval(of_seed)
+                row.update(win_share=float(of_seed.mean()), low=low, high=high)
+            ahead, games = _ahead(self._played, agent, opponent)
+            rows.append({**row, "ahead": ahead, "games_together": games})
+        return rows
+
+    def differences(self) -> list[Row]:
+        """See ``Tournament``."""
+        rows = []
+        for kind in self._kinds:
+            for agent, other in combinations(range(len(self._names)), 2):
+                one, two = self._scores[kind][agent], self._scores[kind][other]
+                low, high = difference_interval(one - two)
+                several = self._num_seeds > 1
+                deviation = float((one - two).std(ddof=1)) if several else None
+                unpaired = float((one.var(ddof=1) + two.var(ddof=1)) ** 0.5) if several else None
+                rows.append(
+                    {
+                        "num_players": self._players,
+                        "kind": kind,
+                        "agent": self._names[agent],
+                        "other": self._names[other],
+                        "difference": float((one - two).mean()),
+                        "low": low,
+                        "high": high,
+                        "deviation": deviation,
+                        "unpaired_deviation": unpaired,
+                        "games_needed": None if deviation is None else self._players * seeds_needed(deviation, TELLING),
+                    }
+                )
+        return rows
+
+    def line_ups(self) -> list[Row]:
+        """See ``Tournament``."""
+        return [row for table in self._played for row in line_up_rows(table, self._names)]
+
+    def seats(self) -> list[Row]:
+        """See ``Tournament``."""
+        rows = []
+        ways: dict[str, Callable[[Played], npt.NDArray[np.int64]]] = {
+            "seat": lambda table: np.broadcast_to(np.arange(self._players), table.shares.shape),
+            "turn": lambda table: table.turns,
+        }
+        for by, where in ways.items():
+            for position in range(self._players):
+                of_seed = np.mean(
+                    [table.per_seed(table.shares, where(table) == position) for table in self._played], axis=0
+                )
+                low, high = share_interval(of_seed)
+                rows.append(
+                    {
+                        "num_players": self._players,
+                        "by": by,
+                        "position": position,
+                        "win_share": float(of_seed.mean()),
+                        "low": low,
+                        "high": high,
+                        "par": 1 / self._players,
+                    }
+                )
+        return rows
+
+
+def line_up_rows(table: Played, names: Sequence[str]) -> list[Row]:
+    """A row for each agent of a line-up; see ``Tournament``."""
+    rows = []
+    for agent, seats in table.line_up.counts().items():
+        of_seed = table.win_shares(agent)
+        low, high = share_interval(of_seed * seats)  # of all its seats, which together may win a whole game
+        rows.append(
+            {
+                "num_players": table.players,
+                "line_up": table.name,
+                "kinds": "+".join(table.line_up.kinds),
+                "agent": names[agent],
+                "seats": seats,
+                "games": len(table.matches),
+                "win_share": float(of_seed.mean()),
+                "low": low / seats,
+                "high": high / seats,
+                "par": 1 / table.players,
+                **_means([table], agent),
+            }
+        )
+    return rows
+
+
+def _means(counted: Sequence[Played], agent: int) -> Row:
+    """Means over the games of some line-ups, of the seats of an agent."""
+
+    def mean(of: Any) -> float:
+        return float(np.mean([of(table.matches)[table.seats_of(agent)].mean() for table in counted]))
+
+    return {
+        "coins": mean(lambda matches: matches.coins),
+        "place": mean(lambda matches: matches.places),
+        "decisions": mean(lambda matches: matches.decisions),
+        "rounds": float(np.mean([table.matches.rounds.mean() for table in counted])),
+        "truncated": float(np.mean([table.matches.truncated.mean() for table in counted])),
+    }
+
+
+def _ahead(played: Sequence[Played], agent: int, opponent: int) -> tuple[float | None, int]:
+    """How often the one had more coins than the other at a common table, equal coins counting half; and the games."""
+    points, times, games = 0.0, 0, 0
+    for table in played:
+        if not {agent, opponent} <= set(table.line_up.agents):
+            continue
+        games += len(table.matches)
+        sits, coins = table.matches.line_ups, table.matches.coins
+        for one, other in permutations(range(table.players), 2):
+            meet = (sits[:, one] == agent) & (sits[:, other] == opponent)
+            lead = np.sign(coins[meet, one].astype(np.int32) - coins[meet, other])
+            points += float(((lead + 1) / 2).sum())
+            times += int(meet.sum())
+    return (points / times if times else None), games
+
+
+def _rated_places(matches: Matches) -> npt.NDArray[np.int64]:
+    """(N, P) the places; a game that was cut off is a tie of all."""
+    return np.where(matches.truncated[:, None], 1, matches.places)

@@ -1,0 +1,314 @@
+"""The arena: agents against each other at the same tables, in the same seats, on the same luck.
+
+``tournament`` plays and returns tidy tables; ``megaland tournament`` shows them, and keeps them in a folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from experiments.arena import Plan, Store, is_finished, line_up_matches, play_all
+from experiments.arena_folder import ArenaFolder
+from experiments.arena_results import Played, Row, Summary, line_up_rows
+from experiments.evaluate import add_config_arguments, config_from
+from experiments.line_ups import KINDS, make_line_ups
+from experiments.matches import DEFAULT_BATCH, AgentError, Progress, agent_name
+from experiments.output import games_bar, screen, versions, write_json, write_text
+from experiments.ratings import ANCHOR_RATING
+from megaland_env import MegalandConfig
+from megaland_env.agent import Agent, make_agent
+
+DEFAULT_GAMES = 2000
+DEFAULT_PLAYERS = 4
+DEFAULT_FOLDER = "runs/tournament"
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """What came out: tables, each a list of rows as ``pandas.DataFrame`` takes it. They follow from the settings alone.
+
+    Shares are win shares: a shared win counts 1 / number of winners, a truncated game 0. ``low`` and ``high`` are 95 %
+    intervals with a seed as the unit. ``par`` is 1 / P, the share among equals. Where a table has the column ``kind``,
+    an agent is counted in ``pairs`` when it sits alone against P - 1 of another, and in ``mixed`` in every seat.
+
+    Attributes:
+        settings: what was played.
+        ratings: by number of players and agent: ``rating, low, high``, the anchor at 1000 (ratings.py); best first.
+        standings: by number of players, kind and agent: ``win_share, low, high, par``, and the means over its games of
+            ``coins``, ``place`` (by coins, equals share the better one), ``decisions`` and ``truncated``.
+        head_to_head: by number of players and two agents: ``win_share, low, high`` of the agent alone against P - 1 of
+            the opponent, and ``ahead``, how often it had more coins at any common table, equal coins counting half.
+        differences: by number of players, kind and two agents: ``difference, low, high`` of their win shares on the
+            same luck; ``deviation`` of it from seed to seed, and ``unpaired_deviation``, what that would be if they had
+            not shared their luck; ``games_needed`` for each line-up to tell three points apart, four times out of five.
+        line_ups: by line-up and agent in it: ``seats``, ``games``, ``win_share, low, high`` of one seat, ``coins``,
+            ``place``, ``truncated``.
+        seats: by number of players and ``by``: the win share of each ``seat``, and of each place in the ``turn`` order
+            of the first round, over all games. All agents sit in all of them equally often.
+    """
+
+    settings: Row
+    ratings: list[Row]
+    standings: list[Row]
+    head_to_head: list[Row]
+    differences: list[Row]
+    line_ups: list[Row]
+    seats: list[Row]
+
+    def tables(self) -> dict[str, list[Row]]:
+        """The tables by their names."""
+        return {name: getattr(self, name) for name in _TABLES}
+
+    def to_dict(self) -> Row:
+        """The settings, the tables and the versions, as ``json.dumps`` takes them."""
+        return {"settings": self.settings, **self.tables(), "versions": versions()}
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write ``results.json``, a CSV file for each table, and a picture for each number of players.
+
+        Returns:
+            The files.
+        """
+        from experiments.arena_figure import write_figure
+
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        files = [target / "results.json"]
+        write_json(files[0], self.to_dict())
+        for name, rows in self.tables().items():
+            files.append(target / f"{name}.csv")
+            write_text(files[-1], _csv(rows))
+        for players in self.settings["players"]:
+            files.append(target / f"players-{players}.png")
+            write_figure(files[-1], self, players)
+        return files
+
+
+_TABLES = ("ratings", "standings", "head_to_head", "differences", "line_ups", "seats")
+
+
+def tournament(
+    agents: Sequence[str | Agent] | Mapping[str, str | Agent],
+    *,
+    num_players: int | Sequence[int] = DEFAULT_PLAYERS,
+    games: int = DEFAULT_GAMES,
+    lineups: Sequence[str] = KINDS,
+    anchor: str | None = None,
+    seed: int = 0,
+    config: MegalandConfig | None = None,
+    workers: int = 1,
+    batch: int = DEFAULT_BATCH,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Tournament:
+    """Let agents play each other.
+
+    All line-ups are played on the same seeds, and each seed P times, so that all agents have every seat equally often.
+
+    Args:
+        agents: at least two, made or by name (``make_agent``); a mapping says what each shall be called.
+        num_players: P, or several of them.
+        games: how many games each line-up plays; rounded up to a multiple of P.
+        lineups: ``pairs``, ``mixed`` or both (``line_ups.make_line_ups``).
+        anchor: the agent that is rated 1000; the first by default.
+        seed: another seed is other luck.
+        config: of the games, but for the number of players; the default is the full game.
+        workers: how many processes play; with more than one, agents must be named rather than made. The result is the
+            same, unless an agent's answers depend on how many it is asked for at once.
+        batch: how many games run at once in each.
+        out: a folder for the games and the results. What it has of the same tournament is not played again. Agents must
+            be named, since a folder cannot say who an object was; ``Tournament.save`` writes the results of any.
+        progress: told how many games are finished, and of how many.
+
+    Raises:
+        AgentError: an agent failed, or chose what it may not.
+        ChildProcessError: a worker process died.
+        FolderError: ``out`` holds another tournament, or something else.
+        ValueError: there is no such agent, or an argument has no meaning.
+    """
+    entry = Entry.of(agents, num_players, games, lineups, anchor, seed, config)
+    store = None if out is None else entry.folder(out)
+    result = entry.play(workers=workers, batch=batch, store=store, progress=progress)
+    if out is not None:
+        result.save(out)
+    return result
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A tournament before it is played."""
+
+    plan: Plan
+    settings: Row
+
+    @classmethod
+    def of(
+        cls,
+        agents: Sequence[str | Agent] | Mapping[str, str | Agent],
+        num_players: int | Sequence[int],
+        games: int,
+        lineups: Sequence[str],
+        anchor: str | None,
+        seed: int,
+        config: MegalandConfig | None,
+    ) -> Entry:
+        """The arguments are those of ``tournament``.
+
+        Raises:
+            ValueError: one of them has no meaning.
+        """
+        entrants = agents.items() if isinstance(agents, Mapping) else [(agent_name(agent), agent) for agent in agents]
+        names = [name for name, _ in entrants]
+        twice = [name for name, times in Counter(names).items() if times > 1]
+        if twice:
+            raise ValueError(f"{twice[0]!r} takes part twice; every agent needs a name of its own")
+        if len(names) < 2:
+            raise ValueError(f"there are {len(names)} agents; a tournament needs at least 2")
+        players = list(dict.fromkeys([num_players] if isinstance(num_players, int) else num_players))
+        if not players:
+            raise ValueError("num_players names no number of players")
+        kinds = [kind for kind in KINDS if kind in lineups]
+        strange = [kind for kind in lineups if kind not in KINDS]
+        if strange or not kinds:
+            raise ValueError(f"lineups is {list(lineups)}; it must name some of {', '.join(KINDS)}")
+        if anchor is not None and anchor not in names:
+            raise ValueError(f"the anchor {anchor!r} does not take part; there are {', '.join(names)}")
+        config = MegalandConfig() if config is None else config
+        for number in players:
+            replace(config, num_players=number)  # which says what is wrong with it
+        for _, agent in entrants:
+            make_agent(agent)
+        plan = Plan(
+            agents=tuple(agent for _, agent in entrants),
+            names=tuple(names),
+            config=config,
+            line_ups=tuple(table for number in players for table in make_line_ups(len(names), number, kinds)),
+            games=games,
+            seed=seed,
+        )
+        rules = config.to_dict()
+        rules.pop("num_players")
+        settings = {
+            "agents": names,
+            "players": players,
+            "games": games,
+            "lineups": kinds,
+            "anchor": names[0] if anchor is None else anchor,
+            "seed": seed,
+            "config": rules,
+        }
+        return cls(plan, settings)
+
+    def folder(self, path: str | Path) -> ArenaFolder:
+        """The folder in which it is kept (``tournament``)."""
+        for name, agent in zip(self.plan.names, self.plan.agents, strict=True):
+            if agent != name:
+                raise ValueError(f"a folder cannot say who {name!r} was: name the agents, or use Tournament.save")
+        return ArenaFolder(path, self.plan, self.settings)
+
+    def play(self, *, workers: int, batch: int, store: Store | None, progress: Progress | None) -> Tournament:
+        """Play what the store has not."""
+        games = play_all(self.plan, workers=workers, batch=batch, store=store, progress=progress)
+        played = [Played.of(self.plan, k, matches) for k, matches in enumerate(games)]
+        found: dict[str, list[Row]] = {name: [] for name in _TABLES}
+        for players in self.settings["players"]:
+            here = [table for table in played if table.players == players]
+            summary = Summary(self.plan.names, here, self.settings)
+            for name in _TABLES:
+                found[name] += getattr(summary, name)()
+        return Tournament(self.settings, **found)
+
+    def finished_line_ups(self, store: Store) -> list[Row]:
+        """The rows of those line-ups that have been played to their end."""
+        return [
+            row
+            for k in range(len(self.plan.line_ups))
+            if is_finished(self.plan, store, k)
+            for row in line_up_rows(Played.of(self.plan, k, line_up_matches(self.plan, store, k)), self.plan.names)
+        ]
+
+
+# ------------------------------------------------------------------------------------------------------ files
+
+
+def _csv(rows: Sequence[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+# ------------------------------------------------------------------------------------------------------ the command
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``megaland tournament``."""
+    parser.add_argument(
+        "agents", metavar="AGENT", nargs="+", help="at least two, such as threshold:risk=0.3 (megaland agents)"
+    )
+    parser.add_argument(
+        "--players", type=int, nargs="+", default=[DEFAULT_PLAYERS], metavar="P", help=f"2 to 5 ({DEFAULT_PLAYERS})"
+    )
+    parser.add_argument(
+        "--games", type=int, default=DEFAULT_GAMES, help="of each line-up, rounded up to all seats (%(default)s)"
+    )
+    parser.add_argument(
+        "--lineups",
+        nargs="+",
+        choices=KINDS,
+        default=list(KINDS),
+        help="pairs: one of each agent against P - 1 of each other; mixed: all choices of P agents (both)",
+    )
+    parser.add_argument("--anchor", metavar="AGENT", help=f"who is rated {ANCHOR_RATING:.0f} (the first)")
+    parser.add_argument("--seed", type=int, default=0, help="another seed is other luck (%(default)s)")
+    parser.add_argument("--workers", type=int, default=1, help="processes that play (%(default)s)")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        default=DEFAULT_FOLDER,
+        help="results, and the games played so far: the same command again goes on from there (%(default)s)",
+    )
+    add_config_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play, show the tables, and write them; when stopped, show those of the line-ups that are finished."""
+    from experiments.arena_tables import finished_table, show
+
+    entry = Entry.of(
+        arguments.agents,
+        arguments.players,
+        arguments.games,
+        arguments.lineups,
+        arguments.anchor,
+        arguments.seed,
+        config_from(arguments, DEFAULT_PLAYERS),
+    )
+    store = entry.folder(arguments.out)
+    console = screen()
+    began = time.perf_counter()
+    try:
+        with games_bar() as progress:
+            result = entry.play(workers=arguments.workers, batch=DEFAULT_BATCH, store=store, progress=progress)
+    except (AgentError, ChildProcessError, KeyboardInterrupt):
+        rows = entry.finished_line_ups(store)
+        if rows:
+            console.print(finished_table(rows))
+        print(f"what was played is kept in {arguments.out}, and the same command goes on from there", file=sys.stderr)
+        raise
+    files = result.save(arguments.out)
+    seconds = time.perf_counter() - began
+    show(result, console)
+    summary = f"{entry.plan.total_games} games in {len(entry.plan.line_ups)} line-ups, {seconds:.1f} s"
+    names = ", ".join(file.name for file in files)
+    console.print(f"{summary}\nwritten to {arguments.out}: {names}", style="dim", highlight=False, soft_wrap=True)
+    return 0
