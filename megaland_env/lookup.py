@@ -71,7 +71,7 @@ def _bits(array: str, first: int, number: int) -> list[_Byte]:
 
 def _equals(array: str, first: int, number: int = 1) -> list[_Byte]:
     """Whether the byte is ``first``, whether it is the next, and so on."""
-    return [_Byte(array, 0, 0, (first + k == _VALUES).astype(np.int64)) for k in range(number)]
+    return [_Byte(array, 0, 0, np.array([value == first + k for value in range(256)], np.int64)) for k in range(number)]
 
 
 def _whatever(number: int, times: int = 1) -> list[_Byte]:
