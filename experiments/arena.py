@@ -1,7 +1,7 @@
 """Plays the games of evaluations and tournaments: line-ups on shared luck, chunk by chunk, in one process or several.
 
-Luck is by address, so the results depend neither on how the games are cut into chunks nor on who plays them. A chunk
-takes some seconds, whatever the agents: its size follows from how long the last ones took.
+Luck is by address, so the results depend neither on how the games are cut into chunks nor on who plays them. Chunks are
+played in portions of some seconds, whatever the agents: how large they are follows from how long the last ones took.
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ from experiments.matches import DEFAULT_BATCH, Matches, Progress, concatenate, p
 from megaland_env import MegalandConfig, rng
 from megaland_env.agent import Agent, make_agent
 
-CHUNK_SECONDS = 5.0
-"""What a chunk should take; so much work may be lost when a run is stopped."""
+PORTION_SECONDS = 10.0
+"""What a portion should take; so much work may be lost when a run is stopped."""
+
+WORTH_SENDING = 1024
+"""Games; fewer are not divided among processes."""
 
 FIRST_CHUNK = 16
-"""Seeds in a chunk of agents whose speed is not known yet, and the fewest in any but the last."""
+"""Seeds in the first chunk of an agent whose speed is not known yet, and the fewest in any portion but the last."""
 
 MOST_SEEDS = 2**24  # a count in an address of chance (rng.py)
 
@@ -45,6 +48,10 @@ class Chunk(NamedTuple):
     line_up: int
     first: int
     number: int
+
+
+Portion = tuple[Chunk, ...]
+"""Chunks that are played together; their line-ups have the same number of players."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,10 @@ class Plan:
     def total_games(self) -> int:
         """Of all line-ups."""
         return sum(self.num_seeds(k) * line_up.num_players for k, line_up in enumerate(self.line_ups))
+
+    def games_of(self, chunk: Chunk) -> int:
+        """How many games a chunk has."""
+        return chunk.number * self.line_ups[chunk.line_up].num_players
 
     def seeds(self, chunk: Chunk) -> npt.NDArray[np.uint64]:
         """(number * P,) the seed of each game of a chunk: each seed P times."""
@@ -187,49 +198,62 @@ def is_finished(plan: Plan, store: Store, line_up: int) -> bool:
 
 
 class _Schedule:
-    """Cuts what is left to play into chunks that take about ``CHUNK_SECONDS``."""
+    """Cuts what is left to play into portions: chunks of one number of players that take ``PORTION_SECONDS`` in all."""
 
     def __init__(self, plan: Plan, done: list[Chunk], workers: int) -> None:
         self._plan = plan
         self._workers = workers
-        self._costs: dict[int, float] = {}  # for each agent the least seconds a game of a line-up with it
+        self._costs: dict[int, float] = {}  # for each agent the least seconds a game of a portion with it
         self._gaps = _gaps(plan, done)
-        self._seeds_left = sum(gap.number for gap in self._gaps)
-        self.finished = sum(self.games(chunk) for chunk in done)
-
-    def games(self, chunk: Chunk) -> int:
-        """How many games a chunk has."""
-        return chunk.number * self._plan.line_ups[chunk.line_up].num_players
+        self._games_left = sum(map(plan.games_of, self._gaps))
+        self.finished = sum(map(plan.games_of, done))
 
     def is_over(self) -> bool:
         """Whether everything has been given out."""
         return not self._gaps
 
-    def next(self) -> Chunk:
-        """Give out a chunk."""
-        gap = self._gaps.pop(0)
-        number = min(gap.number, self._size(gap.line_up))
-        if number < gap.number:
-            self._gaps.insert(0, Chunk(gap.line_up, gap.first + number, gap.number - number))
-        self._seeds_left -= number
-        return Chunk(gap.line_up, gap.first, number)
+    def next(self) -> Portion:
+        """Give out a portion. Many line-ups may share one, since many games at once are played sooner."""
+        players = self._plan.line_ups[self._gaps[0].line_up].num_players
+        a_part = -(-self._games_left // self._workers)  # so that all have something to do to the end
+        most = min(DEFAULT_BATCH, max(a_part, WORTH_SENDING))
+        portion: list[Chunk] = []
+        games, seconds = 0, 0.0
+        while self._gaps:
+            gap = self._gaps[0]
+            cost = self._cost(gap.line_up)
+            if portion and (cost is None or self._plan.line_ups[gap.line_up].num_players != players):
+                break
+            if cost is None:
+                number = FIRST_CHUNK
+            else:
+                in_time = int((PORTION_SECONDS - seconds) / (cost * players))
+                number = max(min((most - games) // players, in_time), 0 if portion else FIRST_CHUNK)
+            number = min(number, gap.number)
+            if number == 0:
+                break
+            portion.append(Chunk(gap.line_up, gap.first, number))
+            left = Chunk(gap.line_up, gap.first + number, gap.number - number)
+            self._gaps[:1] = [left] if left.number else []
+            games += number * players
+            if cost is None:
+                break
+            seconds += number * players * cost
+        self._games_left -= games
+        return tuple(portion)
 
-    def done(self, chunk: Chunk, seconds: float) -> None:
-        """Take note of a chunk that was played."""
-        cost = seconds / self.games(chunk)
-        for agent in self._plan.line_ups[chunk.line_up].counts():
-            self._costs[agent] = min(cost, self._costs.get(agent, cost))
-        self.finished += self.games(chunk)
+    def _cost(self, line_up: int) -> float | None:
+        """Seconds a game, by the slowest agent of the line-up; none while one of them is not known."""
+        costs = [self._costs.get(agent, 0.0) for agent in self._plan.line_ups[line_up].counts()]
+        return max(costs) if all(costs) else None
 
-    def _size(self, line_up: int) -> int:
-        table = self._plan.line_ups[line_up]
-        costs = [self._costs.get(agent) for agent in table.counts()]
-        known = [cost for cost in costs if cost is not None]
-        if len(known) < len(costs):
-            return FIRST_CHUNK
-        in_time = int(CHUNK_SECONDS / max(*known, 1e-9) / table.num_players)
-        a_part = -(-self._seeds_left // self._workers)  # so that all have something to do
-        return max(FIRST_CHUNK, min(in_time, a_part, DEFAULT_BATCH // table.num_players))
+    def done(self, portion: Portion, seconds: float) -> None:
+        """Take note of a portion that was played."""
+        games = sum(map(self._plan.games_of, portion))
+        for chunk in portion:
+            for agent in self._plan.line_ups[chunk.line_up].counts():
+                self._costs[agent] = min(seconds / games, self._costs.get(agent, seconds / games))
+        self.finished += games
 
 
 def _gaps(plan: Plan, done: list[Chunk]) -> list[Chunk]:
@@ -245,29 +269,37 @@ def _gaps(plan: Plan, done: list[Chunk]) -> list[Chunk]:
     return gaps
 
 
-def _play_chunk(
-    plan: Plan, agents: Sequence[Agent], chunk: Chunk, batch: int, progress: Progress | None = None
-) -> tuple[Matches, float]:
-    """The games, and the seconds they took."""
+def _play_portion(
+    plan: Plan, agents: Sequence[Agent], portion: Portion, batch: int, progress: Progress | None = None
+) -> tuple[list[Matches], float]:
+    """The games of each chunk, and the seconds they took."""
     began = time.perf_counter()
-    config = replace(plan.config, num_players=plan.line_ups[chunk.line_up].num_players)
     matches = play(
-        config, agents, plan.seats(chunk), plan.seeds(chunk), batch=batch, progress=progress, names=plan.names
+        replace(plan.config, num_players=plan.line_ups[portion[0].line_up].num_players),
+        agents,
+        np.concatenate([plan.seats(chunk) for chunk in portion]),
+        np.concatenate([plan.seeds(chunk) for chunk in portion]),
+        batch=batch,
+        progress=progress,
+        names=plan.names,
     )
-    return matches, time.perf_counter() - began
+    ends = np.cumsum([plan.games_of(chunk) for chunk in portion])
+    parts = [matches[end - plan.games_of(chunk) : end] for chunk, end in zip(portion, ends, strict=True)]
+    return parts, time.perf_counter() - began
 
 
 def _play_here(
     plan: Plan, agents: Sequence[Agent], schedule: _Schedule, store: Store, batch: int, tell: Progress
 ) -> None:
-    def tell_in_chunk(finished: int, _: int) -> None:
+    def tell_in_portion(finished: int, _: int) -> None:
         tell(schedule.finished + finished, plan.total_games)
 
     while not schedule.is_over():
-        chunk = schedule.next()
-        matches, seconds = _play_chunk(plan, agents, chunk, batch, tell_in_chunk)
-        store.add(chunk, matches)
-        schedule.done(chunk, seconds)
+        portion = schedule.next()
+        parts, seconds = _play_portion(plan, agents, portion, batch, tell_in_portion)
+        for chunk, matches in zip(portion, parts, strict=True):
+            store.add(chunk, matches)
+        schedule.done(portion, seconds)
 
 
 # ------------------------------------------------------------------------------------------------------ processes
@@ -278,17 +310,18 @@ def _play_there(plan: Plan, schedule: _Schedule, store: Store, batch: int, tell:
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker, initargs=(plan, batch))
-    running: dict[Future[tuple[Matches, float]], Chunk] = {}
+    running: dict[Future[tuple[list[Matches], float]], Portion] = {}
     try:
         while running or not schedule.is_over():
             while len(running) < workers and not schedule.is_over():
-                chunk = schedule.next()
-                running[pool.submit(_play_in_worker, chunk)] = chunk
+                portion = schedule.next()
+                running[pool.submit(_play_in_worker, portion)] = portion
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                chunk = running.pop(future)
-                matches, seconds = future.result()
-                store.add(chunk, matches)
-                schedule.done(chunk, seconds)
+                portion = running.pop(future)
+                parts, seconds = future.result()
+                for chunk, matches in zip(portion, parts, strict=True):
+                    store.add(chunk, matches)
+                schedule.done(portion, seconds)
             tell(schedule.finished, plan.total_games)
     except BaseException as error:
         for process in set(multiprocessing.active_children()) - others:
@@ -301,7 +334,7 @@ def _play_there(plan: Plan, schedule: _Schedule, store: Store, batch: int, tell:
     pool.shutdown()
 
 
-_play_mine: Callable[[Chunk], tuple[Matches, float]]
+_play_mine: Callable[[Portion], tuple[list[Matches], float]]
 """What a worker process does."""
 
 
@@ -310,23 +343,23 @@ def _begin_worker(plan: Plan, batch: int) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     agents: list[Agent] = []
 
-    def play_mine(chunk: Chunk) -> tuple[Matches, float]:
+    def play_mine(portion: Portion) -> tuple[list[Matches], float]:
         if not agents:
             agents.extend(make_agent(agent) for agent in plan.agents)
             if "torch" in sys.modules:  # the processes share the cores already
                 sys.modules["torch"].set_num_threads(1)
-        return _play_chunk(plan, agents, chunk, batch)
+        return _play_portion(plan, agents, portion, batch)
 
     global _play_mine
     _play_mine = play_mine
 
 
-def _play_in_worker(chunk: Chunk) -> tuple[Matches, float]:
-    return _play_mine(chunk)
+def _play_in_worker(portion: Portion) -> tuple[list[Matches], float]:
+    return _play_mine(portion)
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for its next chunk for ever."""
+    """A worker whose parent was killed would wait for its next portion for ever."""
     parent: Any = multiprocessing.parent_process()
     parent.join()
     os._exit(1)

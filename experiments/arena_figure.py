@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,6 +46,7 @@ def write_figure(path: str | Path, result: Tournament, players: int) -> None:
         figsize=(3.4 + side + 4.2, 1.9 + max(1.6, ROW_HEIGHT * size)), dpi=DOTS_PER_INCH, layout="constrained"
     )
     matrix, bars = figure.subplots(1, 2, sharey=True, width_ratios=(side, 4.2))
+    matrix.set_facecolor("#f0f0f0")  # of the diagonal
     norm = TwoSlopeNorm(equals, vmin=0, vmax=1)
     matrix.imshow(shares, cmap=COLOURS, norm=norm, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
@@ -56,6 +56,7 @@ def write_figure(path: str | Path, result: Tournament, players: int) -> None:
             matrix.text(column, row, f"{100 * share:.0f}", ha="center", va="center", color=colour, fontsize=10)
     matrix.set_yticks(range(size), [f"{_short(agent)}  {k}" for k, agent in enumerate(order, start=1)])
     matrix.set_xticks(range(size), [str(k) for k in range(1, size + 1)])
+    matrix.set_xlabel("opponent")
     if in_pairs:
         others = "1 of the other" if players == 2 else f"{players - 1} of the other"
         matrix.set_title(f"Wins of one (row) against {others} (column), %\nequals would win {100 * equals:.0f} %")
@@ -93,10 +94,6 @@ def write_figure(path: str | Path, result: Tournament, players: int) -> None:
 
 
 def _short(name: str) -> str:
-    return shorten(name, NAME_LENGTH, placeholder="...") if " " in name else _cut(name)
-
-
-def _cut(name: str) -> str:
     return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 3]}..."
 
 

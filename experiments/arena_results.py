@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import Any
@@ -17,7 +17,7 @@ from experiments.matches import Matches
 from experiments.ratings import RatedGames, rate
 from megaland_env import rng
 
-MOST_RATED = 50_000
+MOST_RATED = 20_000
 """So many games of a number of players are rated, those on the first seeds: enough, and a matter of seconds."""
 
 TELLING = 0.03
@@ -37,6 +37,7 @@ class Played:
         matches: S seeds times P rotations.
         shares: (S * P, P) of the win, by seat.
         turns: (S * P, P) each seat's place in the turn order of the first round, from 0.
+        win_shares: for each agent (S,) the win share of one of its seats on each seed.
     """
 
     line_up: LineUp
@@ -44,6 +45,7 @@ class Played:
     matches: Matches
     shares: npt.NDArray[np.float64]
     turns: npt.NDArray[np.int64]
+    win_shares: Mapping[int, npt.NDArray[np.float64]]
 
     @classmethod
     def of(cls, plan: Plan, number: int, matches: Matches) -> Played:
@@ -54,26 +56,21 @@ class Played:
         drawn = rng.choose(rng.mix(matches.seeds, rng.Purpose.FIRST_PLAYER), players).astype(np.int64)
         first = drawn if plan.config.first_player is None else np.full(drawn.size, plan.config.first_player)
         turns = (np.arange(players) - first[:, None]) % players
-        return cls(line_up, line_up.name(plan.names), matches, matches.shares, turns)
+        shares = matches.shares
+        win_shares = {agent: per_seed(shares, matches.line_ups == agent) for agent in line_up.counts()}
+        return cls(line_up, line_up.name(plan.names), matches, shares, turns, win_shares)
 
     @property
     def players(self) -> int:
         """P."""
         return self.line_up.num_players
 
-    def per_seed(self, values: npt.NDArray[Any], where: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-        """(S,) the means of values (S * P, P) over those seats (S * P, P), as many on each seed."""
-        number = len(self.matches) // self.players
-        total: npt.NDArray[np.float64] = np.where(where, values, 0).reshape(number, -1).sum(axis=1)
-        return total / (int(where.sum()) // number)
 
-    def seats_of(self, agent: int) -> npt.NDArray[np.bool_]:
-        """(S * P, P) where the agent sits."""
-        return self.matches.line_ups == agent
-
-    def win_shares(self, agent: int) -> npt.NDArray[np.float64]:
-        """(S,) the win share of a seat of the agent on each seed."""
-        return self.per_seed(self.shares, self.seats_of(agent))
+def per_seed(values: npt.NDArray[Any], seats: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """(S,) the means of values (S * P, P) over some of the seats (S * P, P), equally many on each seed."""
+    number = len(values) // values.shape[1]
+    total: npt.NDArray[np.float64] = np.where(seats, values, 0).reshape(number, -1).sum(axis=1)
+    return total / (np.count_nonzero(seats) // number)
 
 
 class Summary:
@@ -88,7 +85,7 @@ class Summary:
         self._num_seeds = len(played[0].matches) // self._players
         self._scores = {
             kind: [
-                np.mean([table.win_shares(agent) for table in self._counted(kind, agent)], axis=0)
+                np.mean([table.win_shares[agent] for table in self._counted(kind, agent)], axis=0)
                 for agent in range(len(names))
             ]
             for kind in self._kinds
@@ -101,6 +98,22 @@ class Summary:
             for table in self._played
             if kind in table.line_up.kinds
             and (agent in dict(table.line_up.lone()) if kind == PAIRS else agent in table.line_up.agents)
+        ]
+
+    def _on_same_luck(self, kind: str, agent: int, other: int) -> list[npt.NDArray[np.float64]]:
+        """(S,) and (S,) the win shares of two agents on each seed, each in the other's place among the same others.
+
+        If all of their tables have both of them, their shares at all tables that count for them.
+        """
+        by_agents = {table.line_up.agents: table for table in self._played}
+        with_one = [table for table in self._counted(kind, agent) if other not in table.line_up.agents]
+        if not with_one:
+            return [self._scores[kind][agent], self._scores[kind][other]]
+        swapped = (sorted(other if who == agent else who for who in table.line_up.agents) for table in with_one)
+        with_other = [by_agents[tuple(agents)] for agents in swapped]
+        return [
+            np.mean([table.win_shares[who] for table in tables], axis=0)
+            for who, tables in ((agent, with_one), (other, with_other))
         ]
 
     def ratings(self) -> list[Row]:
@@ -175,7 +188,7 @@ class Summary:
                 "par": 1 / self._players,
             }
             if (agent, opponent) in alone:
-                of_seed = alone[agent, opponent].win_shares(agent)
+                of_seed = alone[agent, opponent].win_shares[agent]
                 low, high = share_interval(of_seed)
                 row.update(win_share=float(of_seed.mean()), low=low, high=high)
             ahead, games = _ahead(self._played, agent, opponent)
@@ -187,7 +200,7 @@ class Summary:
         rows = []
         for kind in self._kinds:
             for agent, other in combinations(range(len(self._names)), 2):
-                one, two = self._scores[kind][agent], self._scores[kind][other]
+                one, two = self._on_same_luck(kind, agent, other)
                 low, high = difference_interval(one - two)
                 several = self._num_seeds > 1
                 deviation = float((one - two).std(ddof=1)) if several else None
@@ -221,9 +234,7 @@ class Summary:
         }
         for by, where in ways.items():
             for position in range(self._players):
-                of_seed = np.mean(
-                    [table.per_seed(table.shares, where(table) == position) for table in self._played], axis=0
-                )
+                of_seed = np.mean([per_seed(table.shares, where(table) == position) for table in self._played], axis=0)
                 low, high = share_interval(of_seed)
                 rows.append(
                     {
@@ -243,7 +254,7 @@ def line_up_rows(table: Played, names: Sequence[str]) -> list[Row]:
     """A row for each agent of a line-up; see ``Tournament``."""
     rows = []
     for agent, seats in table.line_up.counts().items():
-        of_seed = table.win_shares(agent)
+        of_seed = table.win_shares[agent]
         low, high = share_interval(of_seed * seats)  # of all its seats, which together may win a whole game
         rows.append(
             {
@@ -267,7 +278,7 @@ def _means(counted: Sequence[Played], agent: int) -> Row:
     """Means over the games of some line-ups, of the seats of an agent."""
 
     def mean(of: Any) -> float:
-        return float(np.mean([of(table.matches)[table.seats_of(agent)].mean() for table in counted]))
+        return float(np.mean([of(table.matches)[table.matches.line_ups == agent].mean() for table in counted]))
 
     return {
         "coins": mean(lambda matches: matches.coins),

@@ -43,8 +43,9 @@ def standings_table(result: Tournament, players: int) -> Any:
         cells = [standings[kind, row["agent"]] for kind in kinds]
         table.add_row(
             str(number),
-            row["agent"],
-            f"{row['rating']:.0f} [dim]{row['low']:.0f} to {row['high']:.0f}[/dim]",
+            _name(row["agent"]),
+            f"{row['rating']:.0f}"
+            + ("" if row["low"] == row["high"] else f" [dim]{row['low']:.0f} to {row['high']:.0f}[/dim]"),
             *(_share(cell) for cell in cells),
             f"{cells[-1]['coins']:.1f}",
             f"{cells[-1]['place']:.2f}",
@@ -64,25 +65,28 @@ def matrix_table(result: Tournament, players: int) -> Any:
         table.add_column(str(number), justify="right")
     for number, agent in enumerate(order, start=1):
         cells = ("" if agent == other else f"{100 * shares[agent, other]:.1f}" for other in order)
-        table.add_row(str(number), agent, *cells)
+        table.add_row(str(number), _name(agent), *cells)
     return table
 
 
 def differences_table(result: Tournament, players: int) -> Any:
     """Neighbours in the rating, compared on the same luck."""
     order = [row["agent"] for row in _of(result.ratings, players)]
-    table = _table(f"{players} players: win share more than the next, on the same luck, in points")
-    for title in ("agent", "the next", "line-ups", "more", f"{CONFIDENCE:.0%} interval", "certain", "games to tell 3"):
+    table = _table(f"{players} players: win share more than the next, at the same tables on the same luck, in points")
+    for title in ("agent", "the next", "line-ups", "more", f"{CONFIDENCE:.0%} interval", "clear", "games to tell 3"):
         table.add_column(title, justify="left" if title in ("agent", "the next", "line-ups") else "right")
-    for row in _of(result.differences, players):
-        places = order.index(row["agent"]), order.index(row["other"])
-        if abs(places[0] - places[1]) != 1:
+    ranked = [
+        (sorted((order.index(row["agent"]), order.index(row["other"]))), row)
+        for row in _of(result.differences, players)
+    ]
+    for (better, worse), row in sorted(ranked, key=lambda item: item[0]):
+        if worse - better != 1:
             continue
-        sign = 1 if places[0] < places[1] else -1
+        sign = 1 if row["agent"] == order[better] else -1
         low, high = sorted((sign * row["low"], sign * row["high"]))
         table.add_row(
-            order[min(places)],
-            order[max(places)],
+            _name(order[better]),
+            _name(order[worse]),
             row["kind"],
             f"{100 * sign * row['difference']:+.2f}",
             f"{100 * low:+.2f} to {100 * high:+.2f}",
@@ -131,8 +135,8 @@ def finished_table(rows: Sequence[Row]) -> Any:
     for row in rows[:PARTIAL_LIMIT]:
         table.add_row(
             str(row["num_players"]),
-            row["line_up"],
-            row["agent"],
+            _name(row["line_up"]),
+            _name(row["agent"]),
             f"{row['games']:,}",
             _share(row),
             f"{row['coins']:.1f}",
@@ -145,6 +149,13 @@ def _table(title: str) -> Any:
     from rich.table import Table
 
     return Table(title=title, title_justify="left", caption_justify="left")
+
+
+def _name(text: str) -> str:
+    """Brackets in it are no markup."""
+    from rich.markup import escape
+
+    return escape(text)
 
 
 def _of(rows: Sequence[Row], players: int) -> list[Row]:

@@ -51,6 +51,10 @@ class Matches:
     def __len__(self) -> int:
         return int(self.seeds.size)
 
+    def __getitem__(self, games: slice) -> Matches:
+        """Some of the games."""
+        return Matches(*(getattr(self, field.name)[games] for field in fields(self)))
+
     @property
     def shares(self) -> npt.NDArray[np.float64]:
         """(N, P) the share of the win: 1 / number of winners for each of them, 0 for the others."""

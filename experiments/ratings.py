@@ -9,7 +9,7 @@ forget, since the agents do not change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import log
@@ -26,6 +26,9 @@ SCALE = 400 / log(10)
 """Points that make the odds to finish ahead e times as large."""
 
 PRIOR_DEVIATION = 2 * SCALE / 2**0.5  # as openskill has it: twice beta, where sqrt(2) * beta is the scale
+
+_LEAST_FACTOR = 1e-4
+"""Of a variance in one game: openskill's kappa."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,24 +81,35 @@ def _updated(games: RatedGames, num_agents: int) -> npt.NDArray[np.float64]:
     model = BradleyTerryFull(mu=ANCHOR_RATING, sigma=PRIOR_DEVIATION, beta=SCALE / 2**0.5, tau=0.0, gamma=_never_forget)
     ratings = [model.rating() for _ in range(num_agents)]
     for agents, places in zip(games.agents.tolist(), games.places.tolist(), strict=True):
-        for seats in _matched(agents):
-            players = [agents[seat] for seat in seats]
-            teams = model.rate([[ratings[player]] for player in players], ranks=[places[seat] for seat in seats])
-            for player, (rating,) in zip(players, teams, strict=True):
-                ratings[player] = rating
+        if len(set(agents)) == len(agents):
+            rated = model.rate([[ratings[agent]] for agent in agents], ranks=places)
+            for agent, (rating,) in zip(agents, rated, strict=True):
+                ratings[agent] = rating
+        else:
+            _update_pairs(model, ratings, agents, places)
     return np.array([rating.mu for rating in ratings])
+
+
+def _update_pairs(model: Any, ratings: list[Any], agents: Sequence[int], places: Sequence[int]) -> None:
+    """The same for a table where agents sit more than once: the pairs of different agents are added up as there."""
+    gained = dict.fromkeys(agents, 0.0)
+    learned = dict.fromkeys(agents, 0.0)
+    for seats in combinations(range(len(agents)), 2):
+        pair = [agents[seat] for seat in seats]
+        if pair[0] == pair[1]:
+            continue
+        rated = model.rate([[ratings[agent]] for agent in pair], ranks=[places[seat] for seat in seats])
+        for agent, (rating,) in zip(pair, rated, strict=True):
+            gained[agent] += rating.mu - ratings[agent].mu
+            learned[agent] += 1 - (rating.sigma / ratings[agent].sigma) ** 2
+    for agent in gained:
+        deviation = ratings[agent].sigma * max(1 - learned[agent], _LEAST_FACTOR) ** 0.5
+        ratings[agent] = model.rating(mu=ratings[agent].mu + gained[agent], sigma=deviation)
 
 
 def _never_forget(*_: Any, **__: Any) -> float:
     """Openskill's gamma: with 1 the uncertainty falls as the information grows."""
     return 1.0
-
-
-def _matched(agents: Sequence[int]) -> Iterable[Sequence[int]]:
-    """The seats that are rated together: all at once if they are different agents, or else all pairs that differ."""
-    if len(set(agents)) == len(agents):
-        return [range(len(agents))]
-    return [pair for pair in combinations(range(len(agents)), 2) if agents[pair[0]] != agents[pair[1]]]
 
 
 def _deviations(games: RatedGames, means: npt.NDArray[np.float64], anchor: int) -> npt.NDArray[np.float64]:

@@ -46,9 +46,10 @@ class Tournament:
             ``coins``, ``place`` (by coins, equals share the better one), ``decisions`` and ``truncated``.
         head_to_head: by number of players and two agents: ``win_share, low, high`` of the agent alone against P - 1 of
             the opponent, and ``ahead``, how often it had more coins at any common table, equal coins counting half.
-        differences: by number of players, kind and two agents: ``difference, low, high`` of their win shares on the
-            same luck; ``deviation`` of it from seed to seed, and ``unpaired_deviation``, what that would be if they had
-            not shared their luck; ``games_needed`` for each line-up to tell three points apart, four times out of five.
+        differences: by number of players, kind and two agents: ``difference, low, high`` of their win shares, each in
+            the other's place among the same others, on the same luck; ``deviation`` of it from seed to seed, and
+            ``unpaired_deviation``, what that would be had they not shared their luck; ``games_needed`` for each line-up
+            to tell three points apart, four times out of five. If all their tables have both, the shares there.
         line_ups: by line-up and agent in it: ``seats``, ``games``, ``win_share, low, high`` of one seat, ``coins``,
             ``place``, ``truncated``.
         seats: by number of players and ``by``: the win share of each ``seat``, and of each place in the ``turn`` order

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from experiments.evaluate import evaluate, share_interval, split_specs
+from experiments.evaluate import evaluate, split_specs
+from experiments.intervals import share_interval
 from experiments.matches import AgentError, Matches, play
 from experiments.output import write_json, write_text
 from megaland_env import Action, ConfigError, Decisions, Kind, MegalandConfig, MegalandGames, rng
