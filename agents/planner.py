@@ -6,7 +6,7 @@ the exact solution of the level run (run_solver.py). It draws no luck.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from agents.heuristic import Actions, HeuristicAgent, most_held
 from agents.run_solver import RunModel, solve
-from agents.valuation import Floats, Prices, Valuation
+from agents.valuation import MOST_TOKEN_WORTH, Floats, Numbers, Valuation
 from megaland_env import Building, Decisions
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, JUMP, LEAVE, PASS, STAY
 from megaland_env.cards import (
@@ -36,6 +36,7 @@ _DRAW = (0.0, 1 / 3, 1 / 3, 1 / 3)  # the worth of a draw in units: it varies, a
 _TRADE = (0.0, 0.0, 0.0, 0.0, 1.0)  # three new treasures for three carrots gain about as much as one more draw
 _MOST_TOKENS = 2
 _MOST_CARRIED = 28  # units
+_TOKEN_STEP = 0.25  # the solver takes a token's worth in these steps, so that there are not too many solutions
 _MOST_COPIES = 2  # of Temples and Bazaars that the solver tells apart
 
 
@@ -50,49 +51,64 @@ class PlannerAgent(HeuristicAgent):
     - *Pay*, *keep*, *Reptile Stable*, *rabbit*: as the plainer players do (``HeuristicAgent``).
 
     Args:
-        boldness: factor on how much it dares to carry; 1 plays what the solution says.
-        smooth: how much the worth of hands is smoothed, from 0 (as valued) to 1 (all treasures are worth the same).
-        spite: what a neighbour's Hospital coin costs its payer, in coins.
-        prices: what the values are made of.
+        numbers: what its values and plans are made of; any of the following replaces the one in it.
+        boldness, smooth, spite, pace, token, discount, store: as in ``Numbers`` (valuation.py).
 
     Raises:
-        ValueError: a parameter is out of range.
+        ValueError: a number is out of range.
     """
 
     def __init__(
-        self, boldness: float = 1.0, smooth: float = 0.5, spite: float = 0.3, prices: Prices | None = None
+        self,
+        numbers: Numbers | None = None,
+        *,
+        boldness: float | None = None,
+        smooth: float | None = None,
+        spite: float | None = None,
+        pace: float | None = None,
+        token: float | None = None,
+        discount: float | None = None,
+        store: float | None = None,
     ) -> None:
         super().__init__(risk=1.0, jump_risk=1.0)  # both are decided otherwise here
-        if not boldness > 0:
-            raise ValueError(f"boldness is {boldness!r}; it must be more than 0")
-        if not 0 <= smooth <= 1:
-            raise ValueError(f"smooth is {smooth!r}; it must be from 0 to 1")
-        self.boldness = boldness
-        self.smooth = smooth
-        self.spite = spite
-        self.prices = Prices() if prices is None else prices
+        changes = {
+            "boldness": boldness,
+            "smooth": smooth,
+            "spite": spite,
+            "pace": pace,
+            "token": token,
+            "discount": discount,
+            "store": store,
+        }
+        given = {name: number for name, number in changes.items() if number is not None}
+        self._numbers = replace(Numbers() if numbers is None else numbers, **given)  # type: ignore[arg-type]
+
+    def numbers(self, decisions: Decisions) -> Numbers:
+        """The numbers to decide these with. Variants that play at once (experiments/tune.py) replace this."""
+        return self._numbers
 
     # ------------------------------------------------------------------------------------------------- the level
 
     def _run(self, decisions: Decisions) -> Actions:
-        situation = _Situation(decisions, self)
-        dares = situation.look_up("leave") * np.float32(self.boldness)
+        numbers = self.numbers(decisions)
+        situation = _Situation(decisions, numbers)
+        dares = situation.look_up("leave") * np.asarray(numbers.boldness, np.float32)
         return np.where(situation.carried < dares, STAY, LEAVE).astype(np.uint8)
 
     def _jump(self, decisions: Decisions) -> Actions:
-        situation = _Situation(decisions, self)
+        situation = _Situation(decisions, self.numbers(decisions))
         return np.where(situation.carried > situation.look_up("jump"), JUMP, PASS).astype(np.uint8)
 
     # ------------------------------------------------------------------------------------------------- the purchases
 
     def _buy(self, decisions: Decisions) -> Actions:
-        values = Valuation(decisions, self.prices)
+        values = Valuation(decisions, self.numbers(decisions))
         hand = decisions.view.home.T[:, 0].astype(np.int8)
         legal = decisions.legal.T
         rows = np.arange(len(decisions))
         falling = -np.sort(-hand, axis=0)  # (6, M) most held first: what is paid first
         best, choice = values.hand_unspent(hand), np.full(len(decisions), PASS, np.uint8)
-        for cost in range(1, NUM_TREASURES + 1):
+        for cost in range(NUM_TREASURES, 0, -1):  # of plans that are equal, the dearer purchase first
             candidates = np.flatnonzero(cost == BUILDING_COSTS)
             allowed = legal[BUY_FIRST + candidates]
             worth = np.where(allowed, values.building[candidates], -np.inf)
@@ -120,12 +136,12 @@ class _Situation:
         carried: (M,) what would be lost by falling, in draws of average worth.
     """
 
-    def __init__(self, decisions: Decisions, agent: PlannerAgent) -> None:
+    def __init__(self, decisions: Decisions, numbers: Numbers) -> None:
         view = decisions.view
-        values = Valuation(decisions, agent.prices)
+        values = Valuation(decisions, numbers)
         own = view.buildings.T[:, 0]
         home, brought = (hand.T[:, 0].astype(np.int8) for hand in (view.home, view.carried))
-        number = brought.sum(axis=0).astype(np.float32)
+        carried = brought.sum(axis=0).astype(np.float32)
         hand = home + brought
         now = values.hand(hand)
         gain = now - values.hand(home)
@@ -140,18 +156,19 @@ class _Situation:
 
         # Hands are worth more in jumps than in steps; between their worth and that of any treasures lies the truth.
         usual = values.spend[4] / 4
-        draw = (1 - agent.smooth) * draw + agent.smooth * usual
-        gain = (1 - agent.smooth) * gain + agent.smooth * usual * number
+        smooth = np.asarray(numbers.smooth, np.float32)
+        draw = (1 - smooth) * draw + smooth * usual
+        gain = (1 - smooth) * gain + smooth * usual * carried
         bazaars = own[Building.BAZAAR_OF_ODDITIES]
-        reached = number >= BAZAAR_TREASURES
+        reached = carried >= BAZAAR_TREASURES
         gain = gain + BAZAAR_COINS * bazaars * reached
         draw = np.maximum(draw, np.float32(1e-3))
 
-        spared = np.minimum(own[Building.HERB_HUT], number) * gain / np.maximum(number, 1)
+        spared = np.minimum(own[Building.HERB_HUT], carried) * gain / np.maximum(carried, 1)
         spared += own[Building.LABORATORY] * draw
         hospitals = view.buildings.T[Building.HOSPITAL, 1:]
         others = hospitals[0] + hospitals[-1] if hospitals.shape[0] > 1 else hospitals[0]
-        lost = gain - spared + agent.spite * HOSPITAL_COINS * others
+        lost = gain - spared + np.asarray(numbers.spite, np.float32) * HOSPITAL_COINS * others
         self.carried = lost / draw
 
         self._at = ((view.unseen.T * _CARD_BITS[:, None]).sum(axis=0) * (MAX_HEARTS + 1) + view.hearts.T[0]) * (
@@ -162,16 +179,16 @@ class _Situation:
             np.minimum(own[Building.TEMPLE_OF_ZOZ], _MOST_COPIES),
             np.minimum(bazaars, _MOST_COPIES) * ~reached,
             brought[Treasure.CARROT] >= RABBIT_CARROTS,
-            values.nights < 1.5,
+            # In the last round a token is worth nothing any more.
+            np.where(values.nights < 1.5, 0, np.rint(np.asarray(numbers.token) / _TOKEN_STEP)),
         )
-        self._token = agent.prices.token
 
     def look_up(self, what: str) -> Floats:
         """(M,) from how many draws carried on it is better to ``"leave"``, or to ``"jump"``."""
         found = np.empty(self._at.size, np.float32)
         for key in np.flatnonzero(np.bincount(self._key)):
             rows = np.flatnonzero(self._key == key)
-            table: Floats = getattr(_limits(int(key), self._token), what)
+            table: Floats = getattr(_limits(int(key)), what)
             found[rows] = table.take(self._at[rows])
         return found
 
@@ -184,7 +201,7 @@ class _Limits:
     jump: Floats
 
 
-_KEYS = (2, _MOST_COPIES + 1, _MOST_COPIES + 1, 2, 2)
+_KEYS = (2, _MOST_COPIES + 1, _MOST_COPIES + 1, 2, round(MOST_TOKEN_WORTH / _TOKEN_STEP) + 1)
 _CARD_BITS = 1 << np.arange(NUM_LEVEL_CARDS)
 
 
@@ -193,8 +210,8 @@ def _pack(*parts: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
 
 @lru_cache(maxsize=1024)
-def _limits(key: int, token: float) -> _Limits:
-    soap, temples, bazaars, carrots, last = (int(part) for part in np.unravel_index(key, _KEYS))
+def _limits(key: int) -> _Limits:
+    soap, temples, bazaars, carrots, token = (int(part) for part in np.unravel_index(key, _KEYS))
     coin = 1 / _UNIT  # a coin is worth about as much as a draw
     solution = solve(
         RunModel(
@@ -204,7 +221,7 @@ def _limits(key: int, token: float) -> _Limits:
             serpent=TEMPLE_COINS * temples * coin,
             bazaar=BAZAAR_COINS * bazaars * coin,
             bazaar_at=round(BAZAAR_TREASURES / _UNIT),
-            token=0.0 if last else token * coin,
+            token=token * _TOKEN_STEP * coin,
             most_tokens=_MOST_TOKENS,
             most_carried=_MOST_CARRIED,
         )
@@ -225,7 +242,8 @@ def _last_above(gain: npt.NDArray[np.float64]) -> Floats:
         limit = last + here / (here - after)
     limit[last == gain.shape[-1] - 1] = np.inf
     limit[~above.any(axis=-1)] = -np.inf
-    return limit.astype(np.float32).reshape(-1)
+    flat: Floats = limit.astype(np.float32).reshape(-1)
+    return flat
 
 
 def _first_above(gain: npt.NDArray[np.float64]) -> Floats:
@@ -234,4 +252,5 @@ def _first_above(gain: npt.NDArray[np.float64]) -> Floats:
     first = above.argmax(axis=-1)
     limit = np.where(first == 0, -np.inf, first - 0.5)
     limit[~above.any(axis=-1)] = np.inf
-    return limit.astype(np.float32).reshape(-1)
+    flat: Floats = limit.astype(np.float32).reshape(-1)
+    return flat

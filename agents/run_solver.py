@@ -145,9 +145,9 @@ class RunSolution:
 _TOLERANCE = 1e-9  # of sums that would be equal if they were made of fractions
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=8)
 def solve(model: RunModel) -> RunSolution:
-    """The best play in a model. Kept for when it is asked for again."""
+    """The best play in a model. The last few are kept for when they are asked for again."""
     tokens, carried = np.arange(model.most_tokens + 1)[:, None], np.arange(model.most_carried + 1)
     spared = model.token * tokens
     home = carried + model.bazaar * (carried >= model.bazaar_at) + spared

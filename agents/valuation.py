@@ -17,7 +17,8 @@ and so one treasure from each of several layers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,7 @@ INCOME: dict[Building, float] = {
 HEART_INCOME = (1.0, 0.9, 0.7, 0.4)
 """What the 5th, 6th, 7th and 8th heart brings in a later round."""
 
+MOST_TOKEN_WORTH = 4.0
 LAYERS = 4  # hands with more than four of a type are rare at the time of buying, and a fifth layer buys little
 _COSTS = range(1, NUM_TREASURES + 1)
 _OF_COST = [np.flatnonzero(cost == BUILDING_COSTS) for cost in _COSTS]
@@ -115,9 +117,14 @@ _HEART_COST = np.array([HEART_COSTS.get(heart + 1, 99) for heart in range(MAX_HE
 _NOTHING = np.float32(-1e6)  # the worth of what cannot be had
 
 
+Number = float | npt.NDArray[np.float32]
+
+
 @dataclass(frozen=True)
-class Prices:
-    """The numbers that values are made of, found by simulation (experiments/tune.py).
+class Numbers:
+    """What values and plans are made of, found by simulation (experiments/tune.py).
+
+    Each may also be an array (M,), and ``income`` and ``heart_income`` of (23, M) and (4, M): a number for each row.
 
     Attributes:
         income: (23,) coins per copy, as ``INCOME``.
@@ -125,23 +132,41 @@ class Prices:
         pace: factor on ``NIGHTS_LEFT``.
         token: worth of a jump token, in coins.
         discount: what a purchase from each further layer counts.
-        store: worth of a treasure that is stored.
+        store: worth of a treasure that is stored, in coins.
+        boldness: factor on how much it dares to carry; 1 plays what the solution of the run says.
+        smooth: how much the worth of hands is smoothed, from 0 (as valued) to 1 (all treasures are worth the same).
+        spite: what a coin for a neighbour's Hospital costs who falls, in coins.
+
+    Raises:
+        ValueError: there are not as many numbers as there must be, or one is out of range.
     """
 
-    income: tuple[float, ...] = field(default=tuple(INCOME[building] for building in Building))
-    heart_income: tuple[float, ...] = HEART_INCOME
-    pace: float = 1.0
-    token: float = 0.6
-    discount: float = 0.8
-    store: float = 0.4
+    income: Sequence[float] | npt.NDArray[np.float32] = tuple(INCOME[building] for building in Building)
+    heart_income: Sequence[float] | npt.NDArray[np.float32] = HEART_INCOME
+    pace: Number = 1.0
+    token: Number = 0.6
+    discount: Number = 0.8
+    store: Number = 0.4
+    boldness: Number = 1.0
+    smooth: Number = 0.5
+    spite: Number = 0.3
 
     def __post_init__(self) -> None:
-        for name, numbers, wanted in (
-            ("income", self.income, NUM_BUILDINGS),
-            ("heart_income", self.heart_income, MAX_HEARTS - START_HEARTS),
+        for name, wanted in (("income", NUM_BUILDINGS), ("heart_income", MAX_HEARTS - START_HEARTS)):
+            if len(getattr(self, name)) != wanted:
+                raise ValueError(f"{name} has {len(getattr(self, name))} numbers; it must have {wanted}")
+        for name, highest in (
+            ("pace", np.inf),
+            ("token", MOST_TOKEN_WORTH),
+            ("discount", 1),
+            ("store", np.inf),
+            ("boldness", np.inf),
+            ("smooth", 1),
+            ("spite", np.inf),
         ):
-            if len(numbers) != wanted:
-                raise ValueError(f"{name} has {len(numbers)} numbers; it must have {wanted}")
+            number = np.asarray(getattr(self, name))
+            if not (number.dtype.kind in "iuf" and (number >= 0).all() and (number <= highest).all()):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be from 0 to {highest}")
 
 
 class Valuation:
@@ -155,17 +180,16 @@ class Valuation:
         spend: (7, M) the best that so many different treasures can buy.
     """
 
-    def __init__(self, decisions: Decisions, prices: Prices) -> None:
+    def __init__(self, decisions: Decisions, numbers: Numbers) -> None:
         view = decisions.view
         own = view.buildings.T[:, 0]  # (23, M)
-        self.nights = _NIGHTS.take(np.minimum(view.coins.max(axis=1), WINNING_COINS)) * np.float32(prices.pace)
+        self.nights = _NIGHTS.take(np.minimum(view.coins.max(axis=1), WINNING_COINS)) * _floats(numbers.pace)
         later = np.maximum(self.nights - 1, 0)
 
-        income = np.array(prices.income, np.float32)
         worth = np.where(_PAYS_TONIGHT[:, None], self.nights, later)
-        worth *= income[:, None]
+        worth *= _floats(numbers.income).reshape(NUM_BUILDINGS, -1)
         worth += BUILDING_COINS[:, None].astype(np.float32)
-        worth[BUILDING_JUMPS > 0] += np.float32(2 * prices.token) * np.minimum(later, 1)
+        worth[BUILDING_JUMPS > 0] += 2 * _floats(numbers.token) * np.minimum(later, 1)
         worth[_IS_NORMAL] += own[Building.HALL_OF_ELDERS] * np.float32(HALL_COINS)
         worth[_IS_STAR] += own[Building.TOLL_BOOTH] * np.float32(TOLL_COINS)
         worth[_IS_SMITHED] += own[Building.SMITHY] * np.float32(SMITHY_COINS)
@@ -176,12 +200,17 @@ class Valuation:
 
         hearts = view.max_hearts.T[0]
         self.heart_cost = _HEART_COST.take(hearts)
-        heart_income = np.array([0.0] * START_HEARTS + list(prices.heart_income) + [0.0], np.float32)
-        self.heart = heart_income.take(hearts) * later + own[Building.HOTEL] * np.float32(HOTEL_COINS)
+        income = np.broadcast_to(
+            _floats(numbers.heart_income).reshape(MAX_HEARTS - START_HEARTS, -1),
+            (MAX_HEARTS - START_HEARTS, later.size),
+        )
+        next_heart = np.minimum(hearts, MAX_HEARTS - 1) - START_HEARTS
+        self.heart = income[next_heart, np.arange(later.size)] * later
+        self.heart += own[Building.HOTEL] * np.float32(HOTEL_COINS)
         self.heart[(hearts >= MAX_HEARTS) | (view.heart_supply == 0)] = _NOTHING
 
         # A treasure that is not spent can be stored, if a building is there to store it in (N2).
-        self._stored = np.float32(prices.store) * np.minimum(later, 1) * (own.sum(axis=0) > 0)
+        self._stored = _floats(numbers.store) * np.minimum(later, 1) * (own.sum(axis=0) > 0)
         best, second = [], []
         for of_cost in _OF_COST:
             ranked = np.sort(self.building[of_cost], axis=0)
@@ -189,7 +218,7 @@ class Valuation:
             second.append(ranked[-2] if len(ranked) > 1 else np.full_like(ranked[-1], _NOTHING))
         self._best, self._second = best, second
         self.spend = self._knapsack(best)
-        self._discounts = [np.float32(prices.discount**layer) for layer in range(LAYERS)]
+        self._discounts = [_floats(numbers.discount) ** layer for layer in range(LAYERS)]
         self._wild = _wild_rights(view, own)
         self._rows = np.arange(len(decisions))
 
@@ -252,6 +281,10 @@ def _wild_rights(view: View, own: npt.NDArray[np.uint8]) -> list[tuple[Treasure,
         (Treasure.CARROT, own[Building.ROOT_MARKET] - view.carrots_used.T[0]),
     )
     return [(treasure, number.astype(np.int8)) for treasure, number in rights if number.any()]
+
+
+def _floats(numbers: Any) -> Floats:
+    return np.asarray(numbers, np.float32)
 
 
 _NIGHTS = np.array(NIGHTS_LEFT, np.float32)

@@ -2,8 +2,8 @@
 
 The search is CMA-ES (Hansen, "The CMA Evolution Strategy: A Tutorial", 2016), which suits some thirty numbers whose
 worth is only known with noise. A generation is a handful of variants that all play on the same luck, one of them
-against P - 1 of each opponent at every table size; what is ranked is the mean win share times P. What is kept at the
-end is the middle of the search, which the noise of single variants does not reach.
+against P - 1 opponents at every table size; what is ranked is the mean win share times P. What is kept at the end is
+the middle of the search, which the noise of single variants does not reach.
 """
 
 from __future__ import annotations
@@ -11,24 +11,25 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from agents.planner import PlannerAgent
 from agents.threshold import ThresholdAgent
-from agents.valuation import Prices
-from experiments.evaluate import evaluate
+from agents.valuation import Numbers
 from experiments.output import check_writable, screen, write_json
-from megaland_env import Building
-from megaland_env.agent import Agent
+from megaland_env import Building, Decisions, MegalandConfig, MegalandGames, rng
+from megaland_env.agent import Agent, make_agent
 from megaland_env.cards import MAX_PLAYERS, MIN_PLAYERS
 
-Numbers = npt.NDArray[np.float64]
+Values = npt.NDArray[np.float64]
 
+_SEAT_OF_SEEDS = 254  # nobody sits there, and evaluations use 255: other luck than theirs
 # These are worth their coins at once and nothing later.
 _PLAIN = (Building.SANDWICH_STAND, Building.CAFE)
 
@@ -54,37 +55,50 @@ class Tunable:
 
 def planner_numbers() -> list[Tunable]:
     """The numbers of the planner, as they are now."""
-    prices = Prices()
-    agent = PlannerAgent()
+    now = Numbers()
     return [
         *(
-            Tunable(f"income.{building.label}", prices.income[building], 0.1 + 0.2 * prices.income[building])
+            Tunable(f"income.{building.label}", now.income[building], 0.1 + 0.2 * now.income[building])
             for building in Building
             if building not in _PLAIN
         ),
         *(
             Tunable(f"heart.{heart}", income, 0.1 + 0.2 * income)
-            for heart, income in enumerate(prices.heart_income, start=5)
+            for heart, income in enumerate(now.heart_income, start=5)
         ),
-        Tunable("pace", prices.pace, 0.15, 0.3, 2.0),
-        Tunable("token", prices.token, 0.3, 0.0, 4.0),
-        Tunable("discount", prices.discount, 0.15, 0.0, 1.0),
-        Tunable("store", prices.store, 0.2, 0.0, 3.0),
-        Tunable("boldness", agent.boldness, 0.15, 0.2, 3.0),
-        Tunable("smooth", agent.smooth, 0.2, 0.0, 1.0),
-        Tunable("spite", agent.spite, 0.2, 0.0, 2.0),
+        Tunable("pace", now.pace, 0.15, 0.3, 2.0),
+        Tunable("token", now.token, 0.3, 0.0, 4.0),
+        Tunable("discount", now.discount, 0.15, 0.0, 1.0),
+        Tunable("store", now.store, 0.2, 0.0, 3.0),
+        Tunable("boldness", now.boldness, 0.15, 0.2, 3.0),
+        Tunable("smooth", now.smooth, 0.2, 0.0, 1.0),
+        Tunable("spite", now.spite, 0.2, 0.0, 2.0),
     ]
 
 
-def planner_of(numbers: dict[str, float]) -> PlannerAgent:
-    """The planner that has these numbers."""
-    income = [numbers.get(f"income.{building.label}", 0.0) for building in Building]
-    prices = Prices(
-        income=tuple(income),
-        heart_income=tuple(numbers[f"heart.{heart}"] for heart in range(5, 9)),
-        **{name: numbers[name] for name in ("pace", "token", "discount", "store")},
+def planner_of(values: Mapping[str, Any]) -> Numbers:
+    """The planner's numbers from their names, each a float or an array."""
+    nothing = np.zeros_like(values["pace"])
+    names = ("pace", "token", "discount", "store", "boldness", "smooth", "spite")
+    return Numbers(
+        income=np.array([values.get(f"income.{building.label}", nothing) for building in Building]),
+        heart_income=np.array([values[f"heart.{heart}"] for heart in range(5, 9)]),
+        **{name: values[name] for name in names},
     )
-    return PlannerAgent(prices=prices, **{name: numbers[name] for name in ("boldness", "smooth", "spite")})
+
+
+class PlannerVariants(PlannerAgent):
+    """Planners of different numbers, one for each stretch of ``games`` games of a batch."""
+
+    def __init__(self, variants: Sequence[Mapping[str, float]], games: int) -> None:
+        super().__init__()
+        self._values = {name: np.array([one[name] for one in variants], np.float32) for name in variants[0]}
+        self._games = games
+
+    def numbers(self, decisions: Decisions) -> Numbers:
+        """A number for each row."""
+        variant = decisions.game // self._games
+        return planner_of({name: values[variant] for name, values in self._values.items()})
 
 
 def threshold_numbers() -> list[Tunable]:
@@ -98,27 +112,62 @@ def threshold_numbers() -> list[Tunable]:
     ]
 
 
-def threshold_of(numbers: dict[str, float]) -> ThresholdAgent:
-    """The threshold agent that has these numbers, rounds as whole ones."""
-    return ThresholdAgent(
-        numbers["risk"], numbers["jump_risk"], round(numbers["heart_rounds"]), round(numbers["horizon"])
-    )
+class ThresholdVariants:
+    """Threshold agents of different numbers, one for each stretch of ``games`` games of a batch."""
+
+    def __init__(self, variants: Sequence[Mapping[str, float]], games: int) -> None:
+        self._agents = [
+            ThresholdAgent(one["risk"], one["jump_risk"], round(one["heart_rounds"]), round(one["horizon"]))
+            for one in variants
+        ]
+        self._games = games
+
+    def act(self, decisions: Decisions) -> npt.NDArray[np.uint8]:
+        """(M,) actions."""
+        actions = np.zeros(len(decisions), np.uint8)
+        variant = decisions.game // self._games
+        for number in np.unique(variant):
+            rows = np.flatnonzero(variant == number)
+            actions[rows] = self._agents[number].act(decisions[rows])
+        return actions
 
 
-AGENTS: dict[str, tuple[Callable[[], list[Tunable]], Callable[[dict[str, float]], Agent]]] = {
-    "planner": (planner_numbers, planner_of),
-    "threshold": (threshold_numbers, threshold_of),
+AGENTS: dict[str, tuple[Callable[[], list[Tunable]], Callable[[Sequence[Mapping[str, float]], int], Agent]]] = {
+    "planner": (planner_numbers, PlannerVariants),
+    "threshold": (threshold_numbers, ThresholdVariants),
 }
 
 
-def worth(agent: Agent, opponents: Sequence[str], games: int, seed: int) -> float:
-    """The mean win share times P over all table sizes and opponents; 1 among equals."""
-    tables = [(players, opponent) for players in range(MIN_PLAYERS, MAX_PLAYERS + 1) for opponent in opponents]
-    shares = [
-        players * evaluate(agent, opponent, num_players=players, games=games, seed=seed).win_share
-        for players, opponent in tables
-    ]
-    return float(np.mean(shares))
+def worths(
+    make: Callable[[Sequence[Mapping[str, float]], int], Agent],
+    variants: Sequence[Mapping[str, float]],
+    opponents: Sequence[Agent],
+    games: int,
+    seed: int,
+) -> Values:
+    """(variants,) the mean win share times P over all table sizes, against the opponents in turn; 1 among equals."""
+    total = np.zeros(len(variants))
+    for players in range(MIN_PLAYERS, MAX_PLAYERS + 1):
+        games_each = games - games % players
+        batch = MegalandGames(MegalandConfig(num_players=players), games_each * len(variants))
+        number = np.arange(games_each)
+        luck = rng.mix(seed, rng.Purpose.EPISODE, seat=_SEAT_OF_SEEDS, count=number // players)
+        batch.reset(np.tile(luck, len(variants)))
+        sits = np.tile(number % players, len(variants))  # where the variant sits: on equal luck once in each seat
+        candidate = make(variants, games_each)
+        while len(decisions := batch.decisions()):
+            place = (decisions.seat - sits[decisions.game]) % players
+            who = np.where(place == 0, -1, (place - 1) % len(opponents))
+            actions = np.zeros(len(decisions), np.uint8)
+            for player in np.unique(who):
+                rows = np.flatnonzero(who == player)
+                agent = candidate if player < 0 else opponents[player]
+                actions[rows] = agent.act(decisions[rows])
+            batch.step(batch.scatter(decisions, actions))
+        wins = batch.winners / np.maximum(batch.winners.sum(axis=1, keepdims=True), 1)
+        own = wins[np.arange(sits.size), sits]
+        total += players * own.reshape(len(variants), games_each).mean(axis=1)
+    return total / (MAX_PLAYERS - MIN_PLAYERS + 1)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -127,9 +176,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     parser = argparse.ArgumentParser(prog="python -m experiments.tune", description="Tune an agent by simulation.")
     parser.add_argument("agent", choices=AGENTS)
-    parser.add_argument("--opponents", nargs="+", default=["threshold"], help="agents by name (threshold)")
+    parser.add_argument(
+        "--opponents", nargs="+", default=["threshold"], help="who fills the other seats, in turn (threshold)"
+    )
     parser.add_argument("--minutes", type=float, default=10.0, help="how long (%(default)s)")
-    parser.add_argument("--games", type=int, default=400, help="of a variant, a table size, an opponent (%(default)s)")
+    parser.add_argument("--games", type=int, default=400, help="of a variant at a table size (%(default)s)")
     parser.add_argument("--variants", type=int, default=16, help="in a generation (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     parser.add_argument("--start", metavar="FILE", help="begin where an earlier search has ended")
@@ -137,14 +188,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     check_writable(arguments.out)
 
-    numbers_of, agent_of = AGENTS[arguments.agent]
+    numbers_of, make = AGENTS[arguments.agent]
+    opponents = [make_agent(spec) for spec in arguments.opponents]
     tunables = numbers_of()
     known = json.loads(Path(arguments.start).read_text(encoding="utf-8"))["numbers"] if arguments.start else {}
     scale = np.array([tunable.step for tunable in tunables])
     start = np.array([known.get(tunable.name, tunable.start) for tunable in tunables])
     bounds = np.array([(tunable.low, tunable.high) for tunable in tunables])
 
-    def named(scaled: Numbers) -> dict[str, float]:
+    def named(scaled: Values) -> dict[str, float]:
         values = np.clip(scaled * scale, bounds[:, 0], bounds[:, 1])
         return {tunable.name: round(float(value), 4) for tunable, value in zip(tunables, values, strict=True)}
 
@@ -159,11 +211,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     while time.monotonic() < end:
         luck = arguments.seed * 1_000_000 + search.generation
         variants = [search.ask() for _ in range(arguments.variants)]
-        worths = [worth(agent_of(named(one)), arguments.opponents, arguments.games, luck) for one in variants]
-        search.tell([(one, -value) for one, value in zip(variants, worths, strict=True)])
+        found = worths(make, [named(one) for one in variants], opponents, arguments.games, luck)
+        search.tell([(one, -value) for one, value in zip(variants, found.tolist(), strict=True)])
         middle = named(search.mean)
         console.print(
-            f"generation {search.generation}: mean {np.mean(worths):.4f}, best {max(worths):.4f}", highlight=False
+            f"generation {search.generation}: mean {found.mean():.4f}, best {found.max():.4f}", highlight=False
         )
         settings = {"agent": arguments.agent, "opponents": arguments.opponents, "seed": arguments.seed}
         write_json(arguments.out, {**settings, "generation": search.generation, "numbers": middle})
