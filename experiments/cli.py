@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -49,6 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         interrupted. As usual with argparse, ``--help`` and arguments that it does not know leave by ``SystemExit``.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # last: so that an agent can be named that stands in a file here
     named = next((word for word in words if word in COMMANDS), None)
     show_traceback = "--traceback" in words
     try:

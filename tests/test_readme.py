@@ -14,8 +14,10 @@ from megaland_env.observation import NUM_FEATURES, features_table
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-COMMANDS = re.findall(r"^megaland (\w+)", README, flags=re.MULTILINE)
+PAGE = (ROOT / "docs" / "your-own-agent.md").read_text(encoding="utf-8")
+PYTHON = re.compile(r"```python\n(.*?)```", flags=re.DOTALL)
+EXAMPLES = PYTHON.findall(README)
+COMMANDS = re.findall(r"^megaland (\w+)", README + PAGE, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[f"example-{k}" for k in range(len(EXAMPLES))])
@@ -28,9 +30,30 @@ def test_an_example_runs_as_it_stands(example: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_page_about_agents_can_be_followed(tmp_path: Path) -> None:
+    """The file that it says to write, the command to give, and what to do from Python."""
+    agents, from_python = PYTHON.findall(PAGE)
+    (name,) = re.findall(r"\A# (\w+\.py)\n", agents)
+    (tmp_path / name).write_text(agents, encoding="utf-8")
+    (tmp_path / "example.py").write_text(from_python, encoding="utf-8")
+    (command,) = re.findall(r"^megaland (.*--games) \d+ (.*)$", PAGE, flags=re.MULTILINE)
+    code = "import sys; del sys.path[0]; from experiments import cli; sys.exit(cli.main())"  # as the installed command
+    for words in (["-c", code, *command[0].split(), "8", *command[1].split()], ["example.py"]):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "collectors" / "players-4.png").exists()
+
+
 def test_there_are_examples_and_commands() -> None:
     assert len(EXAMPLES) >= 6
-    assert {"train", "evaluate", "play", "benchmark", "agents"} <= set(COMMANDS)
+    assert {"train", "evaluate", "tournament", "play", "benchmark", "agents"} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS)))
@@ -42,7 +65,7 @@ def test_a_command_exists(command: str, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_what_it_links_to_is_there() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
+    for target in re.findall(r"\]\(((?!https:)[^)#]+)\)", README):
         assert (ROOT / target).exists(), target
 
 
