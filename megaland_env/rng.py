@@ -163,8 +163,9 @@ def round_offset(rounds: npt.NDArray[Any]) -> Words:
 
 def mix(seeds: npt.ArrayLike, purpose: int, round_: int = 0, seat: int = 0, count: npt.ArrayLike = 0) -> Words:
     """Words of chance at one address (docstring of the module), for any number of seeds and counts."""
-    seeds, counts = np.broadcast_arrays(np.atleast_1d(as_words(seeds)), np.asarray(count))
-    return scramble(key(seeds) + offset(purpose, round_, seat) + count_offset(counts))
+    words = key(np.atleast_1d(as_words(seeds)))
+    words += offset(purpose, round_, seat)
+    return scramble(words + count_offset(np.asarray(count)))
 
 
 def episode_seeds(seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> Words:

@@ -170,17 +170,16 @@ class MegalandVecEnv(VecEnv):
         """Observations (E, D), rewards (E,), dones (E,) and infos, after the learner's choices and all that follows."""
         rewards = np.empty(self.num_envs, np.float32)
         dones = np.zeros(self.num_envs, np.bool_)
-        infos: list[Info] = [
-            {}
-        ] * self.num_envs  # one dict for all; thousands of new ones would cost more than the games
+        nothing: Info = {}  # one dict for all; thousands of new ones would cost more than the games
+        infos = [nothing] * self.num_envs
         for block, rows in zip(self._blocks, self._rows, strict=True):
             block.step(self._actions[rows])
             rewards[rows] = block.rewards
             over = np.flatnonzero(block.over)
             if over.size:
                 dones[rows.start + over] = True
-                for game, info in zip(over, self._last_words(block, over), strict=True):
-                    infos[rows.start + game] = info
+                for row, info in zip((rows.start + over).tolist(), self._last_words(block, over), strict=True):
+                    infos[row] = info
                 block.restart(over)
         return self._observe(), rewards, dones, infos
 
@@ -188,10 +187,9 @@ class MegalandVecEnv(VecEnv):
         """The infos of games that are over."""
         observations = np.ascontiguousarray(self._encode(block.decisions(over)))
         results = block.results(over)
-        infos = [
-            {"terminal_observation": observation} | dict(zip(results, numbers, strict=True))
-            for observation, *numbers in zip(observations, *(each.tolist() for each in results.values()), strict=True)
-        ]
+        names = ("terminal_observation", *results)
+        columns = (observations, *(numbers.tolist() for numbers in results.values()))
+        infos: list[Info] = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
         for row in np.flatnonzero(block.games.truncated[over]):
             infos[row]["TimeLimit.truncated"] = True
         return infos

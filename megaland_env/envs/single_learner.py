@@ -23,6 +23,7 @@ from megaland_env.envs.legality import check_illegal, made_legal
 from megaland_env.envs.opponents import LEARNER, Opponents, OpponentSpec
 from megaland_env.game import MegalandGames
 from megaland_env.rewards import Reward
+from megaland_env.state import put, where
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -77,6 +78,10 @@ class SingleLearnerGames:
         self._agents: tuple[Agent, ...] = ()
         self._player = np.full((self.num_players, num_games), LEARNER, np.int16)  # (P, N) which agent has the seat
         self.seats = np.zeros(num_games, np.int64)
+        self._everyone = np.arange(num_games)
+        self._seat_rows = (
+            num_games * np.arange(self.num_players)[:, None]
+        )  # where they begin in a flattened (P, N) array
         self._learner_at = np.arange(num_games)  # (N,) where the learner's seats lie in a flattened (P, N) array
         self.rewards = np.zeros(num_games, np.float32)
         self.played = np.zeros(num_games, np.int64)
@@ -110,30 +115,35 @@ class SingleLearnerGames:
     @property
     def win_shares(self) -> npt.NDArray[np.float64]:
         """(N,) the learner's share of the win: 1 / number of winners, 0 for who has not won."""
-        winners = self.games.winners
-        own = self._of_learner(winners, np.arange(self.num_games))
-        shares: npt.NDArray[np.float64] = own / np.maximum(winners.sum(axis=1), 1)
-        return shares
+        return self._win_shares(self._everyone)
 
     @property
     def coins(self) -> npt.NDArray[np.int16]:
         """(N,) the learner's coins."""
-        return self._of_learner(self.games.coins, np.arange(self.num_games))
+        return self._flat(self.games.coins).take(self._learner_at)
 
     def decisions(self, index: npt.ArrayLike | None = None) -> Decisions:
         """The learner's decisions, a row for each game, or for each of those named; kind ``NONE`` where it is over."""
-        games = np.arange(self.num_games) if index is None else np.asarray(index)
+        if index is None:
+            return Decisions(self.games, self._everyone.copy(), self.seats.copy())
+        games = np.asarray(index)
         return self.games.rows(games, self.seats[games])
 
     def results(self, index: npt.ArrayLike) -> dict[str, npt.NDArray[Any]]:
         """What the learner has come to in the games named, which are over: arrays (n,) by name."""
         games = np.asarray(index)
         return {
-            "win_share": self.win_shares[games],
-            "coins": self.coins[games].astype(np.int64),
+            "win_share": self._win_shares(games),
+            "coins": self._flat(self.games.coins).take(self._learner_at.take(games)).astype(np.int64),
             "rounds": self.games.rounds[games].astype(np.int64),
             "seat": self.seats[games],
         }
+
+    def _win_shares(self, games: Ints) -> npt.NDArray[np.float64]:
+        winners = self.games.winners[games]
+        own = winners[np.arange(games.size), self.seats.take(games)]
+        shares: npt.NDArray[np.float64] = own / np.maximum(winners.sum(axis=1), 1)
+        return shares
 
     # ---------------------------------------------------------------------------------------------- playing
 
@@ -200,10 +210,6 @@ class SingleLearnerGames:
         self.seats[games] = seats
         self._learner_at[games] = seats * self.num_games + games
 
-    def _of_learner(self, array: npt.NDArray[Any], games: Ints) -> npt.NDArray[Any]:
-        """(n,) the learner's entry in each of ``games``, of an (N, P) array that is a view of the engine's (P, N)."""
-        return array.T.reshape(-1).take(self._learner_at.take(games))
-
     def step(self, actions: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
         """Carry out the learner's choices, and play on until it is asked again or the game is over.
 
@@ -215,42 +221,56 @@ class SingleLearnerGames:
             IllegalActionError: a choice is not legal and ``illegal`` is ``"raise"``; nothing has changed.
             ValueError: ``actions`` has another shape or is not made of integers; nothing has changed.
         """
-        games = np.arange(self.num_games) if index is None else np.asarray(index)
+        games = self._everyone if index is None else np.asarray(index)
         choices = np.asarray(actions)
         if choices.shape != games.shape or choices.dtype.kind not in "iu":
             raise ValueError(f"actions must be ({games.size},) integers, not {choices.dtype} of shape {choices.shape}")
-        waiting = np.flatnonzero(self.games.active[games, self.seats[games]])
-        playing, choices = games[waiting], choices[waiting].astype(np.int64)
+        playing, own = games, self._learner_at.take(games)
+        waiting = where(self._flat(self.games.active).take(own))
+        if waiting.size < games.size:
+            playing, own, choices = playing.take(waiting), own.take(waiting), choices.take(waiting)
+        choices = choices.astype(np.int64)
         if self._illegal == "random":
             choices, replaced = made_legal(self.decisions(playing), choices)
             self.illegal_actions += replaced
-        moves = self._opponents_moves(playing)
-        moves[self.seats[playing], np.arange(playing.size)] = choices
-        self._move(moves, playing)  # the only move that can be refused
+        self._move(self._moves(playing, choices), playing)  # the only move that can be refused
         self.played[playing] = choices
+        paid = self._flat(self.games.rewards)
         self.rewards[games] = 0
-        self._collect(playing)
-        while (playing := playing[self._without_learner(playing)]).size:
-            self._move(self._opponents_moves(playing), playing)
-            self._collect(playing)
+        self.rewards[playing] = paid.take(own)
+        while (going_on := self._without_learner(playing, own)).size:
+            playing, own = playing.take(going_on), own.take(going_on)
+            self._move(self._moves(playing), playing)
+            self.rewards[playing] += paid.take(own)
 
-    def _opponents_moves(self, games: Ints) -> Ints:
-        """(P, n) what the opponents choose who are asked in ``games`` (n,); PASS for all other seats."""
-        players = self._player.take(games, axis=1)
-        asked = self.games.active.T.take(games, axis=1)
-        moves = np.zeros(players.shape, np.int64)
-        rows = np.flatnonzero(asked & (players != LEARNER))
+    def _moves(self, games: Ints, choices: Ints | None = None) -> Ints:
+        """(P, n) what is chosen in ``games`` (n,), by the opponents who are asked; PASS for all other seats.
+
+        Args:
+            games: the games.
+            choices: (n,) of the learner, where it is asked too.
+        """
+        at = self._seat_rows + games
+        asked = self._flat(self.games.active).take(at)
+        moves = np.zeros(asked.shape, np.int64)
+        if choices is not None:
+            own = self.seats.take(games) * games.size
+            own += np.arange(games.size)
+            put(asked, own, False)
+            put(moves, own, choices)
+        rows = where(asked.reshape(-1))
         if not rows.size:
             return moves
         began = perf_counter()
-        seats, columns = np.divmod(rows, games.size)
-        decisions = self.games.rows(games.take(columns), seats)
-        deciding = players.reshape(-1).take(rows)
-        present = np.flatnonzero(np.bincount(deciding))
-        for number in present:
-            own = np.flatnonzero(deciding == number)
-            agent = self._agents[number]
-            moves.reshape(-1)[rows.take(own)] = _answers(agent, decisions if present.size == 1 else decisions[own])
+        seats = rows // games.size
+        decisions = Decisions(self.games, games.take(rows - seats * games.size), seats)
+        if len(self._agents) == 1:
+            put(moves, rows, _answers(self._agents[0], decisions))
+        else:
+            deciding = self._player.reshape(-1).take(at.take(rows))
+            for number in where(np.bincount(deciding)):
+                their = where(deciding == number)
+                put(moves, rows.take(their), _answers(self._agents[number], decisions[their]))
         self.seconds["opponents"] += perf_counter() - began
         return moves
 
@@ -259,14 +279,17 @@ class SingleLearnerGames:
         self.games.step(moves.T, games)
         self.seconds["engine"] += perf_counter() - began
 
-    def _collect(self, games: Ints) -> None:
-        self.rewards[games] += self._of_learner(self.games.rewards, games)
+    def _without_learner(self, games: Ints, own: Ints) -> Ints:
+        """Which of ``games`` (n,) must go on, by position: they are not over, and do not wait for the learner.
 
-    def _without_learner(self, games: Ints) -> Bools:
-        """(n,) which of ``games`` must go on: they are not over, and do not wait for the learner."""
-        asked = self._of_learner(self.games.active, games)
-        going_on: Bools = ~asked & (self.games.kind.take(games) != Kind.NONE)
-        return going_on
+        ``own`` (n,) is where the learner's seats lie in a flattened (P, N) array.
+        """
+        asked = self._flat(self.games.active).take(own)
+        return where(self.games.kind.take(games).astype(np.bool_) > asked)  # of all kinds only NONE is 0
+
+    def _flat(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """(P * N,) an (N, P) array that is a view of the engine's (P, N)."""
+        return array.T.reshape(-1)
 
     # ---------------------------------------------------------------------------------------------- saving
 

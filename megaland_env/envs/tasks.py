@@ -228,8 +228,8 @@ class TaskGames(SingleLearnerGames):
         self.rewards[games] = gained - self._gained[games]
         self._gained[games] = gained
 
-    def _without_learner(self, games: Ints) -> Bools:
-        return np.zeros(games.size, np.bool_)  # nobody plays on alone
+    def _without_learner(self, games: Ints, own: Ints) -> Ints:
+        return games[:0]  # nobody plays on alone
 
     def restore(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> None:
         """Not possible: a snapshot of games does not know of tasks."""
