@@ -58,8 +58,8 @@ def write_figure(path: str | Path, result: Tournament, players: int) -> None:
     matrix.set_xticks(range(size), [str(k) for k in range(1, size + 1)])
     matrix.set_xlabel("opponent")
     if in_pairs:
-        others = "1 of the other" if players == 2 else f"{players - 1} of the other"
-        matrix.set_title(f"Wins of one (row) against {others} (column), %\nequals would win {100 * equals:.0f} %")
+        others = f"{players - 1} of the other (column)"
+        matrix.set_title(f"Wins of one (row) against {others}, %\nequals would win {100 * equals:.0f} %")
     else:
         matrix.set_title("How often the row ends with more coins\nthan the column at the same table, %")
     _no_frame(matrix)
@@ -78,8 +78,8 @@ def write_figure(path: str | Path, result: Tournament, players: int) -> None:
         text, ha = f"{value:.0f}", "left" if right else "right"
         bars.text(end + (0.03 if right else -0.03) * reach, row, text, va="center", ha=ha, color=INK, fontsize=10)
     smallest, largest = float((values - errors[0]).min()), float((values + errors[1]).max())
-    room = 0.3 * max(120.0, largest - smallest)
-    bars.set_xlim(smallest - room, largest + room)
+    room = 0.2 * max(120.0, largest - smallest)  # for the numbers beside the bars
+    bars.set_xlim(smallest - room if smallest < anchored else anchored, largest + room)
     bars.set_title(f"Rating, {_short(anchor)} at {anchored:.0f}\n400 points are odds of 10 to 1")
     bars.tick_params(axis="y", left=False, labelleft=False)
     bars.grid(axis="x", color="#e5e5e5")
