@@ -1,0 +1,69 @@
+"""Who is likely to win: a rough estimate from what is on the table at the start of a round.
+
+Each seat has a *strength*, a weighted sum of what it has, and wins with a chance in proportion to ``exp(strength)``: a
+conditional logit model (McFadden 1974). The weights are those that fit best, rounded, to who won 48,000 games of 2 to 5
+players, between threshold agents of two risks, ``engine``, ``saver`` and ``hearts``. Coins weigh more the nearer
+somebody is to the end. All else weighs the same throughout: what it will still bring becomes less as the weight of a
+coin becomes more. Weights of their own for each number of players and each part of the game gain no more than 0.02 in
+the mean log-likelihood, which is -1.03 with four players, where equal chances have -1.39.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env import Building, View
+from megaland_env.cards import START_HEARTS, WINNING_COINS
+
+# The strength of one of each, in hundredths; an integer sum is the same in any batch.
+COIN = 15
+COIN_AT_THE_END = 42  # so much more when somebody has 20 coins, and in proportion before
+HEART = 100  # each one more than at the start
+TREASURE = 4  # at home
+TREASURE_TYPE = 10  # each type at home
+JUMP = 23
+BUILDINGS: dict[Building, int] = {
+    Building.CAFE: -5,
+    Building.ARCADE: 5,
+    Building.HOTEL: -25,
+    Building.TEMPLE_OF_ZOZ: 20,
+    Building.HERB_HUT: 20,
+    Building.REPTILE_STABLE: 20,
+    Building.GYM: 5,
+    Building.HOSPITAL: 80,
+    Building.OSTRICH_RANCH: 5,
+    Building.BOWLING_ALLEY: 95,
+    Building.FISH_VENDOR: -10,
+    Building.SMITHY: 95,
+    Building.FISHING_POND: 80,
+    Building.SOAP_MAKERS: 15,
+    Building.HALL_OF_ELDERS: 20,
+    Building.TOLL_BOOTH: 70,
+    Building.LODGE: 175,
+    Building.ROOT_MARKET: 10,
+    Building.ARENA: -20,
+    Building.ENDLESS_MINE: 260,
+}
+"""Beside the coins at once, which are counted as coins; any other building: nothing."""
+
+TWO_PLAYERS = 0.74  # between two, the difference in strength counts for less
+
+_BUILDINGS = np.array([BUILDINGS.get(building, 0) for building in Building], np.int16)
+
+
+def win_chances(view: View) -> npt.NDArray[np.float64]:
+    """(M, P) the chance of each seat to win, the deciding one first; they sum to 1."""
+    coins, home = view.coins, view.home
+    strength = view.buildings.astype(np.int16) @ _BUILDINGS
+    strength += HEART * (view.max_hearts.astype(np.int16) - START_HEARTS)
+    strength += TREASURE * home.sum(axis=2, dtype=np.int16)
+    strength += TREASURE_TYPE * np.count_nonzero(home, axis=2).astype(np.int16)
+    strength += JUMP * view.jumps.astype(np.int16)
+    progress = coins.max(axis=1, keepdims=True) / WINNING_COINS
+    hundredths = strength + coins * (COIN + COIN_AT_THE_END * progress)
+    if view.coins.shape[1] == 2:
+        hundredths *= TWO_PLAYERS
+    odds = np.exp((hundredths - hundredths.max(axis=1, keepdims=True)) / 100)
+    chances: npt.NDArray[np.float64] = odds / odds.sum(axis=1, keepdims=True)
+    return chances
