@@ -49,11 +49,11 @@ def write_figure(path: str | Path, result: Tournament, players: int) -> None:
     matrix.set_facecolor("#f0f0f0")  # of the diagonal
     norm = TwoSlopeNorm(equals, vmin=0, vmax=1)
     matrix.imshow(shares, cmap=COLOURS, norm=norm, aspect="auto")
-    for (row, column), share in np.ndenumerate(shares):
+    for (line, column), share in np.ndenumerate(shares):
         if not np.isnan(share):
             extreme = abs(float(norm(share)) - 0.5) > 0.3
             colour = "white" if extreme else INK
-            matrix.text(column, row, f"{100 * share:.0f}", ha="center", va="center", color=colour, fontsize=10)
+            matrix.text(column, line, f"{100 * share:.0f}", ha="center", va="center", color=colour, fontsize=10)
     matrix.set_yticks(range(size), [f"{_short(agent)}  {k}" for k, agent in enumerate(order, start=1)])
     matrix.set_xticks(range(size), [str(k) for k in range(1, size + 1)])
     matrix.set_xlabel("opponent")
@@ -72,11 +72,11 @@ def write_figure(path: str | Path, result: Tournament, players: int) -> None:
     bars.errorbar(values, range(size), xerr=errors, fmt="none", ecolor=INK, elinewidth=1.5, capsize=3)
     bars.axvline(anchored, color=ANCHOR_COLOUR, zorder=0)
     reach = max(60.0, float(np.abs(values - anchored).max() + errors.max()))
-    for row, (value, (low, high)) in enumerate(zip(values, errors.T, strict=True)):
+    for line, (value, (low, high)) in enumerate(zip(values, errors.T, strict=True)):
         right = value >= anchored
         end = value + high if right else value - low
         text, ha = f"{value:.0f}", "left" if right else "right"
-        bars.text(end + (0.03 if right else -0.03) * reach, row, text, va="center", ha=ha, color=INK, fontsize=10)
+        bars.text(end + (0.03 if right else -0.03) * reach, line, text, va="center", ha=ha, color=INK, fontsize=10)
     smallest, largest = float((values - errors[0]).min()), float((values + errors[1]).max())
     room = 0.2 * max(120.0, largest - smallest)  # for the numbers beside the bars
     bars.set_xlim(smallest - room if smallest < anchored else anchored, largest + room)

@@ -69,8 +69,9 @@ class Played:
 def per_seed(values: npt.NDArray[Any], seats: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
     """(S,) the means of values (S * P, P) over some of the seats (S * P, P), equally many on each seed."""
     number = len(values) // values.shape[1]
-    total: npt.NDArray[np.float64] = np.where(seats, values, 0).reshape(number, -1).sum(axis=1)
-    return total / (np.count_nonzero(seats) // number)
+    total = np.where(seats, values, 0).reshape(number, -1).sum(axis=1)
+    means: npt.NDArray[np.float64] = total / (np.count_nonzero(seats) // number)
+    return means
 
 
 class Summary:

@@ -5,7 +5,7 @@ The games on one seed share their luck, so they are not independent of each othe
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -61,7 +61,7 @@ def seeds_needed(deviation: float, difference: float, confidence: float = CONFID
 
 def difference_found(deviation: float, seeds: int, confidence: float = CONFIDENCE, power: float = POWER) -> float:
     """The reverse of ``seeds_needed``: the difference that so many seeds find with the probability ``power``."""
-    return _both(confidence, power) * deviation / seeds**0.5
+    return _both(confidence, power) * deviation / sqrt(seeds)
 
 
 def _both(confidence: float, power: float) -> float:

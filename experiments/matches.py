@@ -103,7 +103,7 @@ def play(
         ValueError: an argument has no meaning.
     """
     made = [make_agent(agent) for agent in agents]
-    names = [agent_name(agent) for agent in agents] if names is None else names
+    called = [agent_name(agent) for agent in agents] if names is None else list(names)
     seeds, line_ups = _checked(config, len(made), line_ups, seeds)
     if batch < 1:
         raise ValueError(f"batch is {batch}; it must be at least 1")
@@ -130,10 +130,10 @@ def play(
         asked += games.active
         owners = line_ups[playing[decisions.game], decisions.seat]
         answers = np.zeros(len(decisions), np.uint8)
-        for agent in np.flatnonzero(np.bincount(owners)):
+        for agent in np.flatnonzero(np.bincount(owners)).tolist():
             rows = np.flatnonzero(owners == agent)
             mine = decisions if rows.size == owners.size else decisions[rows]
-            answers[rows] = _answers(made[agent], names[agent], mine, games.seeds)
+            answers[rows] = _answers(made[agent], called[agent], mine, games.seeds)
         games.step(games.scatter(decisions, answers))
 
         over = np.flatnonzero(busy & (games.kind == Kind.NONE))

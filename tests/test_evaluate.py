@@ -278,6 +278,22 @@ def test_the_seeds_are_not_those_of_an_environment():
     assert not set(played.tolist()) & set(episodes.tolist())
 
 
+def test_any_number_of_processes_makes_the_same_evaluation():
+    told: list[tuple[int, int]] = []
+    expected = evaluate("threshold", ["random", "random:seed=1"], config=SHORT, games=120)
+    found = evaluate(
+        "threshold",
+        ["random", "random:seed=1"],
+        config=SHORT,
+        games=120,
+        workers=2,
+        progress=lambda *counts: told.append(counts),
+    )
+    assert found == expected
+    assert told[0] == (0, 120)
+    assert told[-1] == (120, 120)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -287,6 +303,8 @@ def test_the_seeds_are_not_those_of_an_environment():
         ({"games": 0}, "games is 0"),
         ({"games": 2**40}, "games is"),
         ({"num_players": 6}, "num_players"),
+        ({"workers": 0}, "workers is 0"),
+        ({"agent": RandomAgent(), "workers": 2}, "'RandomAgent' is an object"),
         (
             {"num_players": 2, "config": MegalandConfig(num_players=3)},
             "num_players is 2, but the configuration is for 3",

@@ -510,12 +510,20 @@ class Murderer:
         return decisions.seat
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize(
-    ("agent", "message"),
+    ("agent", "message", "workers"),
     [
-        ("tests.test_tournament:Illegal", "chose action 1 (STAY), which is not legal in the decision 'buy' of seat"),
-        ("tests.test_tournament:Leaver", "raised SystemExit: I have had enough; it was asked the decision 'run'"),
+        (
+            "tests.test_tournament:Illegal",
+            "chose action 1 (STAY), which is not legal in the decision 'buy' of seat",
+            "1",
+        ),
+        (
+            "tests.test_tournament:Illegal",
+            "chose action 1 (STAY), which is not legal in the decision 'buy' of seat",
+            "2",
+        ),
+        ("tests.test_tournament:Leaver", "raised SystemExit: I have had enough; it was asked the decision 'run'", "1"),
     ],
 )
 def test_a_broken_agent_is_named_and_the_rest_is_kept(
@@ -582,7 +590,7 @@ def test_one_seed_alone_tells_nothing(capsys: pytest.CaptureFixture[str], tmp_pa
 
 @pytest.mark.usefixtures("no_pictures")
 def test_what_the_screen_says(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    words = ["--players", "3", "--games", "90", "--out", str(tmp_path / "run")]
+    words = ["--players", "3", "--games", "30", "--max-rounds", "9", "--out", str(tmp_path / "run")]
     assert cli.main(["tournament", "random", "threshold", "threshold:risk=0.3", *words]) == 0
     shown = capsys.readouterr().out
     results = json.loads((tmp_path / "run" / "results.json").read_text())
@@ -594,7 +602,7 @@ def test_what_the_screen_says(capsys: pytest.CaptureFixture[str], tmp_path: Path
         assert f"{row['rating']:.0f}" in shown
     needed = max(row["games_needed"] for row in results["differences"] if row["kind"] == "pairs")
     assert f"to tell 3 points apart you need about {needed:,} games a line-up" in " ".join(shown.split())
-    assert "With 90 games a line-up" in shown
+    assert "With 30 games a line-up" in shown
 
 
 @pytest.mark.usefixtures("no_pictures")
