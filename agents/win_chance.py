@@ -1,8 +1,8 @@
 """Who is likely to win: a rough estimate from what is on the table at the start of a round.
 
 Each seat has a *strength*, a weighted sum of what it has, and wins with a chance in proportion to ``exp(strength)``: a
-conditional logit model (McFadden 1974). The weights are those that fit best, rounded, to who won 48,000 games of 2 to 5
-players, between threshold agents of two risks, ``engine``, ``saver`` and ``hearts``. Coins weigh more the nearer
+conditional logit model (McFadden 1974). The weights are those that fit best to who won 48,000 games of 2 to 5 players,
+between plain agents (``python -m experiments.fit_win_chance`` finds them anew). Coins weigh more the nearer
 somebody is to the end. All else weighs the same throughout: what it will still bring becomes less as the weight of a
 coin becomes more. Weights of their own for each number of players and each part of the game gain no more than 0.02 in
 the mean log-likelihood, which is -1.03 with four players, where equal chances have -1.39.
@@ -17,39 +17,42 @@ from megaland_env import Building, View
 from megaland_env.cards import START_HEARTS, WINNING_COINS
 
 # The strength of one of each, in hundredths; an integer sum is the same in any batch.
-COIN = 15
-COIN_AT_THE_END = 42  # so much more when somebody has 20 coins, and in proportion before
-HEART = 100  # each one more than at the start
-TREASURE = 4  # at home
-TREASURE_TYPE = 10  # each type at home
+COIN = 14
+COIN_AT_THE_END = 45  # so much more when somebody has 20 coins, and in proportion before
+HEART = 104  # each one more than at the start
+TREASURE = 8  # at home
+TREASURE_TYPE = 16  # each type at home
 JUMP = 23
 BUILDINGS: dict[Building, int] = {
-    Building.CAFE: -5,
-    Building.ARCADE: 5,
-    Building.HOTEL: -25,
-    Building.TEMPLE_OF_ZOZ: 20,
-    Building.HERB_HUT: 20,
-    Building.REPTILE_STABLE: 20,
-    Building.GYM: 5,
-    Building.HOSPITAL: 80,
-    Building.OSTRICH_RANCH: 5,
-    Building.BOWLING_ALLEY: 95,
-    Building.FISH_VENDOR: -10,
-    Building.SMITHY: 95,
-    Building.FISHING_POND: 80,
-    Building.SOAP_MAKERS: 15,
-    Building.HALL_OF_ELDERS: 20,
-    Building.TOLL_BOOTH: 70,
-    Building.LODGE: 175,
-    Building.ROOT_MARKET: 10,
-    Building.ARENA: -20,
-    Building.ENDLESS_MINE: 260,
+    Building.SANDWICH_STAND: -1,
+    Building.CAFE: -8,
+    Building.ARCADE: 9,
+    Building.BAZAAR_OF_ODDITIES: 5,
+    Building.HOTEL: -26,
+    Building.TEMPLE_OF_ZOZ: 35,
+    Building.HERB_HUT: 21,
+    Building.REPTILE_STABLE: 18,
+    Building.GYM: 7,
+    Building.HOSPITAL: 81,
+    Building.OSTRICH_RANCH: 7,
+    Building.BOWLING_ALLEY: 100,
+    Building.FISH_VENDOR: 3,
+    Building.SMITHY: 91,
+    Building.FISHING_POND: 95,
+    Building.SOAP_MAKERS: 57,
+    Building.HALL_OF_ELDERS: 23,
+    Building.TOLL_BOOTH: 76,
+    Building.LABORATORY: 1,
+    Building.LODGE: 188,
+    Building.ROOT_MARKET: 15,
+    Building.ARENA: -11,
+    Building.ENDLESS_MINE: 281,
 }
-"""Beside the coins at once, which are counted as coins; any other building: nothing."""
+"""Beside the coins at once, which are counted as coins."""
 
 TWO_PLAYERS = 0.74  # between two, the difference in strength counts for less
 
-_BUILDINGS = np.array([BUILDINGS.get(building, 0) for building in Building], np.int16)
+_BUILDINGS = np.array([BUILDINGS[building] for building in Building], np.int16)
 
 
 def win_chances(view: View) -> npt.NDArray[np.float64]:
