@@ -11,7 +11,6 @@ import pytest
 from agents import lookahead
 from agents.lookahead import LookaheadAgent
 from agents.threshold import ThresholdAgent
-from agents.win_chance import win_chances
 from experiments.evaluate import evaluate
 from megaland_env import Action, Decisions, Kind, MegalandConfig, MegalandGames
 from megaland_env.agent import Agent, make_agent, random_legal
@@ -214,31 +213,3 @@ def test_the_policy_may_be_any_agent() -> None:
 def test_parameters_are_checked(spec: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_agent(spec)
-
-
-# --------------------------------------------------------------------------------------- who is likely to win
-
-
-@pytest.mark.parametrize("players", [2, 3, 4, 5])
-def test_chances_are_equal_among_equals_and_sum_to_1(players: int) -> None:
-    games = MegalandGames.restore([state([{"coins": 7}] * players, "run")])
-    assert np.allclose(win_chances(games.decisions().view), 1 / players)
-    decisions = some_decisions(players)
-    assert np.allclose(win_chances(decisions.view).sum(axis=1), 1)
-
-
-@pytest.mark.parametrize(
-    "better", [{"coins": 9}, {"hearts": 5}, {"home": {"egg": 1}}, {"buildings": {"Lodge": 1}}, {"jumps": 1}]
-)
-def test_who_has_more_is_more_likely_to_win(better: dict[str, Any]) -> None:
-    games = MegalandGames.restore([state([{"coins": 7}, {"coins": 7} | better], "run")])
-    mine, others = win_chances(games.decisions().view)[0]
-    assert others > mine
-
-
-def test_coins_count_for_more_near_the_end() -> None:
-    early, late = (
-        win_chances(MegalandGames.restore([state([{"coins": low}, {"coins": low + 3}], "run")]).decisions().view)[0, 1]
-        for low in (2, 16)
-    )
-    assert late > early > 0.5
