@@ -309,7 +309,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = result.save(arguments.out)
     seconds = time.perf_counter() - began
     show(result, console)
-    summary = f"{entry.plan.total_games} games in {len(entry.plan.line_ups)} line-ups, {seconds:.1f} s"
+    summary = f"{entry.plan.total_games:,} games, {len(entry.plan.line_ups)} different tables, {seconds:.1f} s"
     names = ", ".join(file.name for file in files)
     console.print(f"{summary}\nwritten to {arguments.out}: {names}", style="dim", highlight=False, soft_wrap=True)
     return 0

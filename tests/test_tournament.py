@@ -222,7 +222,7 @@ def test_equals_win_their_part(players: int) -> None:
 def test_equals_win_their_part_soak(players: int) -> None:
     """Random agents with luck of their own, so that their games differ: 99 % intervals, and seats alike by symmetry."""
     agents = [f"random:seed={number}" for number in range(players)]
-    result = tournament(agents, num_players=players, games=6000, seed=3)
+    result = tournament(agents, num_players=players, games=2000, seed=3)
     shares = [row for row in result.standings if row["agent"] in agents]
     for row in (*shares, *rows(result.seats, by="seat")):
         half = (row["high"] - row["low"]) / 2 * 3 / 1.96  # three standard errors
