@@ -78,31 +78,31 @@ NIGHTS_LEFT = (
 INCOME: dict[Building, float] = {
     Building.SANDWICH_STAND: 0.0,
     Building.CAFE: 0.0,
-    Building.ARCADE: 0.3,
-    Building.BAZAAR_OF_ODDITIES: 0.4,
-    Building.HOTEL: 0.3,
-    Building.TEMPLE_OF_ZOZ: 0.8,
-    Building.HERB_HUT: 0.4,
-    Building.REPTILE_STABLE: 0.3,
-    Building.GYM: 0.0,
-    Building.HOSPITAL: 0.8,
-    Building.OSTRICH_RANCH: 0.4,
-    Building.BOWLING_ALLEY: 1.0,
-    Building.FISH_VENDOR: 0.4,
-    Building.SMITHY: 1.2,
-    Building.FISHING_POND: 0.9,
-    Building.SOAP_MAKERS: 0.6,
-    Building.HALL_OF_ELDERS: 0.8,
-    Building.TOLL_BOOTH: 0.8,
-    Building.LABORATORY: 0.4,
-    Building.LODGE: 2.0,
-    Building.ROOT_MARKET: 0.5,
-    Building.ARENA: 0.0,
-    Building.ENDLESS_MINE: 3.0,
+    Building.ARCADE: 0.66,
+    Building.BAZAAR_OF_ODDITIES: 0.24,
+    Building.HOTEL: 0.25,
+    Building.TEMPLE_OF_ZOZ: 0.60,
+    Building.HERB_HUT: 0.54,
+    Building.REPTILE_STABLE: 0.39,
+    Building.GYM: 0.46,
+    Building.HOSPITAL: 0.51,
+    Building.OSTRICH_RANCH: 0.40,
+    Building.BOWLING_ALLEY: 0.94,
+    Building.FISH_VENDOR: 0.25,
+    Building.SMITHY: 1.30,
+    Building.FISHING_POND: 1.26,
+    Building.SOAP_MAKERS: 0.34,
+    Building.HALL_OF_ELDERS: 0.55,
+    Building.TOLL_BOOTH: 1.16,
+    Building.LABORATORY: 0.28,
+    Building.LODGE: 3.77,
+    Building.ROOT_MARKET: 0.47,
+    Building.ARENA: 0.63,
+    Building.ENDLESS_MINE: 5.32,
 }
 """What a copy brings its owner in a night (Bowling Alley, Lodge, Endless Mine, Fishing Pond) or in a later round."""
 
-HEART_INCOME = (1.0, 0.9, 0.7, 0.4)
+HEART_INCOME = (1.48, 2.07, 0.38, 0.75)
 """What the 5th, 6th, 7th and 8th heart brings in a later round."""
 
 MOST_TOKEN_WORTH = 4.0
@@ -143,13 +143,13 @@ class Numbers:
 
     income: Sequence[float] | npt.NDArray[np.float32] = tuple(INCOME[building] for building in Building)
     heart_income: Sequence[float] | npt.NDArray[np.float32] = HEART_INCOME
-    pace: Number = 1.0
-    token: Number = 0.6
-    discount: Number = 0.8
-    store: Number = 0.4
-    boldness: Number = 1.0
-    smooth: Number = 0.5
-    spite: Number = 0.3
+    pace: Number = 1.02
+    token: Number = 0.70
+    discount: Number = 0.70
+    store: Number = 1.17
+    boldness: Number = 1.19
+    smooth: Number = 0.35
+    spite: Number = 0.42
 
     def __post_init__(self) -> None:
         for name, wanted in (("income", NUM_BUILDINGS), ("heart_income", MAX_HEARTS - START_HEARTS)):
