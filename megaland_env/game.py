@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env import bits, rng, snapshot
-from megaland_env.actions import NUM_ACTIONS, PASS, Kind, action_name
+from megaland_env.actions import NUM_ACTIONS, Kind, action_name
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
 from megaland_env.errors import IllegalActionError
@@ -18,14 +18,16 @@ from megaland_env.events import EventColumns, EventLog, in_words
 from megaland_env.rewards import Outcome, Reward, make_reward
 from megaland_env.rng import constant
 from megaland_env.rules import ANSWERS, play_on
-from megaland_env.rules.flow import Moves
+from megaland_env.rules.flow import Answer, Moves
 from megaland_env.rules.setup import new_games
-from megaland_env.state import PASS_ONLY, Bools, GameState, Ints, add, put, some, where
+from megaland_env.state import PASS_ONLY, Bools, GameState, Ints, add, put, small, where
 
-_NO_ACTION = 255
+_NO_ACTION = constant(255)
 # (256,): the bit of an action; no bit for what is none.
 _BIT_OF = np.array([1 << action if action < NUM_ACTIONS else 0 for action in range(256)], np.uint64)
 _NOTHING = constant(0)
+_NONE = small(Kind.NONE)
+_ANSWERS: list[Answer] = [ANSWERS[max(kind, Kind.JUMP)] for kind in Kind]  # by number; a game that is over gives none
 
 
 class MegalandGames:
@@ -124,6 +126,11 @@ class MegalandGames:
         return bits.members(self._state.legal.T, NUM_ACTIONS)
 
     @property
+    def first_player(self) -> npt.NDArray[np.int8]:
+        """(N,) the seat that holds the first-player token of each game."""
+        return self._state.first_player
+
+    @property
     def coins(self) -> npt.NDArray[np.int16]:
         """(N, P) the coins of each seat."""
         return self._state.coins.T
@@ -191,7 +198,7 @@ class MegalandGames:
         kinds = state.kind.take(games)
         if np.count_nonzero(kinds) < games.size:  # finished games do not move
             waiting = where(kinds)
-            games, choices = games.take(waiting), choices.take(waiting, axis=1)
+            games, kinds, choices = games.take(waiting), kinds.take(waiting), choices.take(waiting, axis=1)
         asked, columns = self._asked(games)
         chosen = self._legal_choices(choices, asked, columns)
         self._version += 1
@@ -201,12 +208,13 @@ class MegalandGames:
         state.steps[games] += 1
         if not self._pays_at_end_only or games is not named:  # a game that goes on has been paid nothing by its end
             self._rewards[:, named] = 0
-        play_on(state, self._answers(games, chosen))
+        play_on(state, self._answers(games, kinds, chosen))
         self._pay_rewards(games)
 
-    def _answers(self, games: Ints, chosen: npt.NDArray[np.uint8]) -> Moves:
+    def _answers(self, games: Ints, kinds: npt.NDArray[np.uint8], chosen: npt.NDArray[np.uint8]) -> Moves:
         """Hand the choices to the rules, kind by kind."""
-        kinds = self._state.kind.take(games)
+        if games.size == 1:
+            return _ANSWERS[int(kinds[0])](self._state, games, chosen)
         order = kinds.argsort(kind="stable")
         games, chosen = games.take(order), chosen.take(order, axis=1)
         moves: Moves = []
@@ -214,7 +222,7 @@ class MegalandGames:
         for kind, number in enumerate(np.bincount(kinds)):
             if number:
                 start, end = end, end + number
-                moves += ANSWERS[Kind(kind)](self._state, games[start:end], chosen[:, start:end])
+                moves += _ANSWERS[kind](self._state, games[start:end], chosen[:, start:end])
         return moves
 
     def decisions(self) -> Decisions:
@@ -366,14 +374,14 @@ class MegalandGames:
     def _legal_choices(self, choices: npt.NDArray[Any], asked: Ints, columns: Ints) -> npt.NDArray[np.uint8]:
         """(P, n) the choices of the seats that are asked, PASS for the others; an error if one is not legal."""
         answers = choices.take(columns)
-        exist = (answers >= 0) & (answers < NUM_ACTIONS)
-        numbers = np.where(exist, answers, _NO_ACTION).astype(np.uint8)
-        wrong = (self._state.legal.take(asked) & _BIT_OF.take(numbers)) == _NOTHING
-        if some(wrong):
-            first = where(wrong)[0]
+        # Negative numbers become enormous ones.
+        numbers = np.minimum(answers.astype(np.uint64, copy=False), _NO_ACTION).astype(np.uint8)
+        right = self._state.legal.take(asked) & _BIT_OF.take(numbers)
+        if np.count_nonzero(right) < right.size:
+            first = where(right == _NOTHING)[0]
             seat, game = divmod(int(asked[first]), self.num_games)
             self._refuse(game, seat, int(answers[first]))
-        chosen = np.full(choices.shape, PASS, np.uint8)
+        chosen = np.zeros(choices.shape, np.uint8)  # PASS is 0
         put(chosen, columns, numbers)
         return chosen
 
@@ -395,13 +403,14 @@ class MegalandGames:
     def _pay_rewards(self, games: Ints) -> None:
         state = self._state
         if self._pays_at_end_only:
-            games = games.take(where(state.kind.take(games) == Kind.NONE))
-        if not games.size:
-            return
+            kinds = state.kind.take(games)
+            if np.count_nonzero(kinds) == games.size:
+                return
+            games = games.take(where(kinds == _NONE))
         at = state.at(games)
         coins = state.coins.take(at)
         margin = _margins(coins)
-        over = state.kind.take(games) == Kind.NONE
+        over = state.kind.take(games) == _NONE
         observes = state.active.take(at) | over
         seen = self._margin_seen.take(at)
         outcome = Outcome(

@@ -23,6 +23,7 @@ from megaland_env.rng import constant
 Pile = npt.NDArray[np.uint64]
 """An array of piles, of any shape."""
 
+_LITTLE_ENDIAN = np.dtype("<u8")
 ONES = constant(0x0101010101010101)
 _TOPS = constant(0x8080808080808080)
 _BELOW_TOPS = constant(0x7F7F7F7F7F7F7F7F)
@@ -100,12 +101,13 @@ def open_(piles: Pile) -> npt.NDArray[np.uint8]:
 
 def close(counts: npt.NDArray[Any]) -> Pile:
     """The reverse of ``open_``: ``(6, ...)`` counts become ``(...)`` words."""
-    piles = np.zeros(counts.shape[1:], "<u8")
+    piles = np.zeros(counts.shape[1:], _LITTLE_ENDIAN)
     _bytes(piles)[:NUM_TREASURES] = counts
     return piles.astype(np.uint64, copy=False)
 
 
 def _bytes(piles: Pile) -> npt.NDArray[np.uint8]:
     """(8, ...): the bytes of contiguous words, as a view wherever the machine is little-endian."""
-    words = np.ascontiguousarray(piles, "<u8")
-    return words.view(np.uint8).reshape(*piles.shape, 8).transpose(piles.ndim, *range(piles.ndim))
+    words = np.ascontiguousarray(piles, _LITTLE_ENDIAN)
+    bytes_ = words.view(np.uint8).reshape(*piles.shape, 8)
+    return bytes_.T if piles.ndim == 1 else bytes_.transpose(piles.ndim, *range(piles.ndim))

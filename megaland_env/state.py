@@ -233,6 +233,15 @@ def _bytes_a_game(players: int) -> int:
     return sum(rows * np.dtype(dtype).itemsize for _, dtype, _, rows in _fields(players))
 
 
+def small(number: int, dtype: type = np.uint8) -> npt.NDArray[Any]:
+    """A number as an array without dimensions: NumPy takes it in a half of the time of an int, and a tenth of that of
+    an enum's member."""
+    return np.array(int(number), dtype)
+
+
+ZERO, ONE = small(0), small(1)
+
+
 def where(mask: npt.NDArray[Any]) -> Ints:
     """The positions at which a flat ``mask`` is true: ``np.flatnonzero`` without its detours."""
     return mask.nonzero()[0]

@@ -102,9 +102,9 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
             self.truncations = self._for_all(bool(self.games.truncated[0]))
             self._to_ask = self.possible_agents[:1]  # AECEnv itself goes on through the others
         else:
-            asked = np.flatnonzero(self.games.active[0]).tolist()
+            asked = self.games.active[0].nonzero()[0].tolist()
             if len(asked) > 1:
-                first = int(self._decisions.view.first_player[0].argmax())  # row 0 is of seat 0, so places are seats
+                first = int(self.games.first_player[0])
                 asked = [seat for seat in asked if seat >= first] + [seat for seat in asked if seat < first]
             self._to_ask = [self.possible_agents[seat] for seat in asked]
         self.agent_selection = self._to_ask.pop(0)

@@ -192,9 +192,8 @@ class PettingZooTable:
 
     def _infos(self) -> dict[str, Info]:
         """Of all agents; the result too, once the game is over."""
-        infos: dict[str, Info] = {
-            agent: {"action_mask": self._masks[seat].copy()} for agent, seat in self._seat.items()
-        }
+        masks = self._masks.copy()
+        infos: dict[str, Info] = {agent: {"action_mask": masks[seat]} for agent, seat in self._seat.items()}
         if self._over:
             winners, coins = self.games.winners[0], self.games.coins[0].tolist()
             shares = (winners / max(1, np.count_nonzero(winners))).tolist()

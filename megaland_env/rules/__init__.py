@@ -46,19 +46,21 @@ ANSWERS: dict[Kind, Answer] = {
 }
 
 _IN_ORDER = tuple(RULES[stage] for stage in Stage)
-_STAGES = range(len(Stage))
 
 
 def play_on(state: GameState, moves: Moves) -> None:
     """Carry games on, stage by stage, until each waits for a decision or is over."""
-    waiting: list[list[Ints]] = [[] for _ in _STAGES]
+    waiting: list[list[Ints]] = [[] for _ in _IN_ORDER]
+    stages = 0  # bit s: games wait for stage s
     while True:
         for stage, games in moves:
             if games.size:
                 waiting[stage].append(games)
-        earliest = next((number for number in _STAGES if waiting[number]), None)
-        if earliest is None:
+                stages |= 1 << stage
+        if not stages:
             return
+        earliest = (stages & -stages).bit_length() - 1
+        stages &= stages - 1
         parts = waiting[earliest]
         waiting[earliest] = []
         moves = _IN_ORDER[earliest](state, parts[0] if len(parts) == 1 else np.concatenate(parts))

@@ -30,18 +30,21 @@ from megaland_env.cards import (
 )
 from megaland_env.events import Event
 from megaland_env.rng import constant
-from megaland_env.rules.flow import Moves, Stage, gain, part, split
+from megaland_env.rules.flow import Moves, Stage, gain, left_of, part, split
 from megaland_env.state import (
     NO_CARD,
     NOBODY,
     NOT_PAYING,
+    ONE,
     PASS_ONLY,
+    ZERO,
     GameState,
     Ints,
     Words,
     add,
     buy_bit,
     put,
+    small,
     some,
     where,
 )
@@ -50,16 +53,25 @@ Counts = npt.NDArray[np.uint8]
 
 _NOT_FOR_SALE = 255
 _NEXT_HEART_COSTS = np.array([HEART_COSTS.get(held + 1, _NOT_FOR_SALE) for held in range(MAX_HEARTS + 1)], np.uint8)
-_MOST_CARDS = int(BUILDING_COSTS.max())
+_MOST_CARDS = small(max(BUILDING_COSTS))
 # (7,): bit BUY_b is set if b costs no more than so many treasures.
 _AFFORDABLE = np.array(
-    [sum(1 << (BUY_FIRST + b) for b in Building if BUILDING_COSTS[b] <= cards) for cards in range(_MOST_CARDS + 1)],
+    [
+        sum(1 << (BUY_FIRST + b) for b in Building if BUILDING_COSTS[b] <= cards)
+        for cards in range(int(_MOST_CARDS) + 1)
+    ],
     np.uint64,
 )
 _PAYS_SMITHY = np.isin(BUILDING_COSTS, SMITHY_COSTS)
 _IS_STAR = np.array([building in STAR_BUILDINGS for building in Building])
 # (6, 1): breaks ties between types held equally often: more copies first, and by the order of C2 among equals.
 _COPIES_RANK = np.argsort(np.argsort(TREASURE_COPIES, kind="stable"), kind="stable").astype(np.uint16)[:, None]
+_WILD_BUILDINGS = np.array([Building.OSTRICH_RANCH, Building.FISH_VENDOR, Building.ROOT_MARKET])[:, None]
+_PASS, _BUY_FIRST, _HEART_FIRST, _TREASURE_FIRST = map(small, (PASS, BUY_FIRST, HEART_FIRST, TREASURE_FIRST))
+_EVERY_EGG = small(TREASURES_IN_ALL)
+_HOTEL_COINS, _SMITHY_COINS, _HALL_COINS, _TOLL_COINS, _ARCADE_COINS = map(
+    small, (HOTEL_COINS, SMITHY_COINS, HALL_COINS, TOLL_COINS, ARCADE_COINS)
+)
 _NO_CARD = constant(0)
 _TO_HEARTS, _TO_TREASURES = constant(HEART_FIRST), constant(TREASURE_FIRST)
 _TYPES = np.arange(NUM_TREASURES, dtype=np.uint8)[:, None]
@@ -85,15 +97,16 @@ def turn(state: GameState, games: Ints) -> Moves:
     at = state.at_seat(state.buyer.take(games), games)
     hand = state.home.take(at)
     passing = games[:0]
-    if state.config.skip_forced:  # without a treasure there is nothing to think about
-        holds = hand != _NO_CARD
+    if state.config.skip_forced and np.count_nonzero(hand) < games.size:
+        holds = hand != _NO_CARD  # without a treasure there is nothing to think about
         passing = part(~holds, games)[0]
         games, at, hand = part(holds, games, at, hand)
         if not games.size:
             return [(Stage.END_TURN, passing)]
     home = piles.open_(hand)
     rights = wild_rights(state, at)
-    most = np.minimum(np.add.reduce(_usable_for_building(home, rights), axis=0, dtype=np.uint8), _MOST_CARDS)
+    usable = np.add.reduce(_usable_for_building(home, rights), axis=0, dtype=np.uint8)
+    most = np.minimum(usable, _MOST_CARDS)
     legal = state.for_sale.take(games)  # B5
     legal &= ~state.bought.take(games)  # one of each type per turn
     legal &= _AFFORDABLE.take(most)
@@ -106,7 +119,9 @@ def turn(state: GameState, games: Ints) -> Moves:
     buyers, at, legal = part(can_buy, games, at, legal)
     if buyers.size:
         _ask_buyer(state, buyers, at, Kind.BUY, legal)
-    return [(Stage.END_TURN, passing), (Stage.END_TURN, part(~can_buy, games)[0])]
+    if buyers.size < games.size:
+        return [(Stage.END_TURN, passing), (Stage.END_TURN, part(~can_buy, games)[0])]
+    return [(Stage.END_TURN, passing)]
 
 
 def _ask_buyer(state: GameState, games: Ints, at: Ints, kind: Kind, legal: Words) -> None:
@@ -115,22 +130,30 @@ def _ask_buyer(state: GameState, games: Ints, at: Ints, kind: Kind, legal: Words
     put(state.legal, at, legal)
 
 
-def wild_rights(state: GameState, at: Ints) -> WildRights:
-    """B3, C8: each Fish Vendor and each Root Market makes one card wild per round, the Ostrich Ranch every egg."""
-    ranches = state.buildings[Building.OSTRICH_RANCH].take(at)
+def wild_rights(state: GameState, at: Ints) -> WildRights | None:
+    """B3, C8: each Fish Vendor and each Root Market makes one card wild per round, the Ostrich Ranch every egg.
+
+    ``None`` if nobody owns any of these.
+    """
+    ranches, vendors, markets = state.buildings.reshape(-1).take(_WILD_BUILDINGS * state.coins.size + at)
+    if not (some(vendors) or some(markets) or some(ranches)):
+        return None
     return WildRights(
-        eggs=np.minimum(ranches, 1) * np.uint8(TREASURES_IN_ALL),
-        fish=state.buildings[Building.FISH_VENDOR].take(at) - state.fish_used.take(at),
-        carrots=state.buildings[Building.ROOT_MARKET].take(at) - state.carrots_used.take(at),
+        eggs=np.minimum(ranches, ONE) * _EVERY_EGG,
+        fish=vendors - state.fish_used.take(at),
+        carrots=markets - state.carrots_used.take(at),
     )
 
 
-def _usable_for_building(home: Counts, rights: WildRights, paid: Counts | None = None) -> Counts:
+def _usable_for_building(home: Counts, rights: WildRights | None, paid: Counts | None = None) -> Counts:
     """B2, B3: how many cards of each type (6, n) could still be put to the payment for a building.
 
     A payment is any set of cards in which those beyond the first of each type are wild, so types limit themselves only:
     one card of each, and beyond it as many as there are rights for.
     """
+    if rights is None:
+        usable: Counts = np.minimum(home, ONE if paid is None else ONE - paid)
+        return usable
     limit = np.ones_like(home)
     limit[Treasure.EGG] += rights.eggs
     limit[Treasure.FISH] += rights.fish
@@ -140,30 +163,34 @@ def _usable_for_building(home: Counts, rights: WildRights, paid: Counts | None =
     return np.minimum(home, limit)
 
 
-def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Counts, rights: WildRights) -> Words:
+def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Counts, rights: WildRights | None) -> Words:
     """B4, B5: the bits of the HEART actions that can be paid: one type, at least one of it real, and wild ones."""
     cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
-    fish = np.minimum(home[Treasure.FISH], rights.fish)
-    carrots = np.minimum(home[Treasure.CARROT], rights.carrots)
-    reach = home + fish + carrots
-    reach[Treasure.FISH] -= fish
-    reach[Treasure.CARROT] -= carrots
-    can_pay = (home > 0) & (reach >= cost) & (state.heart_supply.take(games) > 0)
+    if rights is None:
+        can_pay = home >= cost
+    else:
+        fish = np.minimum(home[Treasure.FISH], rights.fish)
+        carrots = np.minimum(home[Treasure.CARROT], rights.carrots)
+        reach = home + fish + carrots
+        reach[Treasure.FISH] -= fish
+        reach[Treasure.CARROT] -= carrots
+        can_pay = (home > ZERO) & (reach >= cost)
+    can_pay &= state.heart_supply.take(games) > ZERO
     return bits.from_members(can_pay) << _TO_HEARTS
 
 
 def buy(state: GameState, games: Ints, chosen: Counts) -> Moves:
     """B1: begin to pay for a building or a heart, or pass."""
-    action = chosen.max(axis=0)  # the seats that are not asked pass
-    passing = action == PASS
+    action = np.maximum.reduce(chosen, axis=0)  # the seats that are not asked pass
+    passing = action == _PASS
     shop, act = part(~passing, games, action)
     if not shop.size:
         return [(Stage.END_TURN, games)]
     state.paying[shop] = act
     at = state.at_seat(state.buyer.take(shop), shop)
     heart_cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
-    is_heart = act >= HEART_FIRST
-    state.cost[shop] = np.where(is_heart, heart_cost, BUILDING_COSTS.take(act - np.uint8(BUY_FIRST), mode="clip"))
+    is_heart = act >= _HEART_FIRST
+    state.cost[shop] = np.where(is_heart, heart_cost, BUILDING_COSTS.take(act - _BUY_FIRST, mode="clip"))
     return [(Stage.END_TURN, part(passing, games)[0]), (Stage.PAYMENT, shop)]
 
 
@@ -173,14 +200,14 @@ def payment(state: GameState, games: Ints) -> Moves:
     home = piles.open_(state.home.take(at))
     need = state.cost.take(games) - piles.size(state.paid.take(games)).astype(np.uint8)
     usable = _usable(state, games, at, home, need)
-    legal = usable > 0
+    legal = usable > ZERO
     if state.config.payment == "auto":
         return _pay_automatically(state, games, at, home * legal)
     if not state.config.skip_forced:
         forced = np.zeros(games.size, np.bool_)
     else:  # exactly one way: all that is usable is needed, or only one type is
         all_needed = np.add.reduce(usable, axis=0, dtype=np.uint8) == need
-        forced = all_needed | (np.add.reduce(legal, axis=0, dtype=np.uint8) == 1)
+        forced = all_needed | (np.add.reduce(legal, axis=0, dtype=np.uint8) == ONE)
     asked, their_seats, types = part(~forced, games, at, legal)
     if asked.size:  # PASS is no answer here: buying has begun
         _ask_buyer(state, asked, their_seats, Kind.PAY, bits.from_members(types) << _TO_TREASURES)
@@ -193,19 +220,23 @@ def _usable(state: GameState, games: Ints, at: Ints, home: Counts, need: Counts)
     paying = state.paying.take(games)
     paid = piles.open_(state.paid.take(games))
     rights = wild_rights(state, at)
-    is_heart = paying >= HEART_FIRST
+    is_heart = paying >= _HEART_FIRST
     usable = _usable_for_building(home, rights, paid * ~is_heart)
     if some(is_heart):
         here = where(is_heart)
-        eggs, fish, carrots, treasure, need = (a.take(here) for a in (*rights, paying - np.uint8(HEART_FIRST), need))
+        treasure, need = (paying - _HEART_FIRST).take(here), need.take(here)
         home, paid = home.take(here, axis=1), paid.take(here, axis=1)
-        usable[:, here] = _usable_for_heart(home, WildRights(eggs, fish, carrots), paid, need, treasure)
+        rights = None if rights is None else WildRights(*(right.take(here) for right in rights))
+        usable[:, here] = _usable_for_heart(home, rights, paid, need, treasure)
     return usable
 
 
-def _usable_for_heart(home: Counts, rights: WildRights, paid: Counts, need: Counts, treasure: Counts) -> Counts:
+def _usable_for_heart(home: Counts, rights: WildRights | None, paid: Counts, need: Counts, treasure: Counts) -> Counts:
     """B4: cards of the named type, and wild ones, of which the last one needed is none if no real one has been paid."""
     real = treasure == _TYPES
+    if rights is None:
+        own: Counts = home * real
+        return own
     wild = np.zeros_like(home)
     wild[Treasure.FISH] = rights.fish
     wild[Treasure.CARROT] = rights.carrots
@@ -223,12 +254,13 @@ def can_complete(state: GameState, games: Ints) -> npt.NDArray[np.bool_]:
     need = state.cost.take(games) - np.add.reduce(paid, axis=0, dtype=np.uint8)
     paying = state.paying.take(games)
     rights = wild_rights(state, at)
-    is_heart = paying >= HEART_FIRST
+    is_heart = paying >= _HEART_FIRST
     most = np.where(is_heart, 0, np.ones_like(paid))
-    most[Treasure.EGG] += rights.eggs * ~is_heart
-    most[Treasure.FISH] += rights.fish
-    most[Treasure.CARROT] += rights.carrots
-    real = paying - np.uint8(HEART_FIRST) == _TYPES
+    if rights is not None:
+        most[Treasure.EGG] += rights.eggs * ~is_heart
+        most[Treasure.FISH] += rights.fish
+        most[Treasure.CARROT] += rights.carrots
+    real = paying - _HEART_FIRST == _TYPES
     allowed = ((paid <= most) | (real & is_heart)).all(axis=0)
     real_left = ~is_heart | ((home + paid) * real).any(axis=0)
     usable = np.add.reduce(_usable(state, games, at, home, need), axis=0, dtype=np.uint8)
@@ -244,7 +276,7 @@ def _pay_automatically(state: GameState, games: Ints, at: Ints, held: Counts) ->
 
 def pay(state: GameState, games: Ints, chosen: Counts) -> Moves:
     """B2: one treasure of the payment."""
-    treasure = chosen.max(axis=0) - np.uint8(TREASURE_FIRST)
+    treasure = np.maximum.reduce(chosen, axis=0) - _TREASURE_FIRST
     at = state.at_seat(state.buyer.take(games), games)
     return _pay(state, games, at, (treasure == _TYPES).astype(np.uint8))
 
@@ -270,20 +302,22 @@ def purchase(state: GameState, games: Ints) -> Moves:
     paying = state.paying.take(games)
     at = state.at_seat(state.buyer.take(games), games)
     paid = state.paid.take(games)
-    is_heart = paying >= HEART_FIRST
+    is_heart = paying >= _HEART_FIRST
     for used, treasure in ((state.fish_used, Treasure.FISH), (state.carrots_used, Treasure.CARROT)):
         cards = piles.count(paid, treasure).astype(np.uint8)
+        if not some(cards):
+            continue
         # For a building the first card of a type is itself; for a heart of its own type each is, and of another none.
-        own = np.where(is_heart, (paying == HEART_FIRST + treasure) * cards, np.minimum(cards, 1))
+        own = np.where(is_heart, (paying == HEART_FIRST + treasure) * cards, np.minimum(cards, ONE))
         add(used, at, cards - own)
     state.discard[games] = state.discard.take(games) + paid
     state.paid[games] = 0
     state.paying[games] = NOT_PAYING
     state.cost[games] = 0
-    for_hearts = part(is_heart, games, at, paying - np.uint8(HEART_FIRST), paid)
+    for_hearts = part(is_heart, games, at, paying - _HEART_FIRST, paid)
     if for_hearts[0].size:
         _hand_over_heart(state, *for_hearts)
-    for_buildings = part(~is_heart, games, at, paying - np.uint8(BUY_FIRST))
+    for_buildings = part(~is_heart, games, at, paying - _BUY_FIRST)
     if for_buildings[0].size:
         _hand_over_building(state, *for_buildings)
     return [(Stage.TURN, games)]
@@ -291,13 +325,13 @@ def purchase(state: GameState, games: Ints) -> Moves:
 
 def _hand_over_heart(state: GameState, games: Ints, at: Ints, treasure: Counts, paid: Words) -> None:
     """B4: the maximum rises at once; B6: each Hotel pays."""
-    add(state.max_hearts, at, np.uint8(1))
-    state.heart_supply[games] = state.heart_supply.take(games) - np.uint8(1)
+    add(state.max_hearts, at, ONE)
+    state.heart_supply[games] = state.heart_supply.take(games) - ONE
     if state.log is not None:
         state.log.add(Event.HEART, games, state.buyer.take(games), treasure, piles.size(paid))
     hotels = state.buildings[Building.HOTEL].take(at)
     if some(hotels):
-        _gain_buyer(state, games, at, hotels * np.uint8(HOTEL_COINS), Building.HOTEL)
+        _gain_buyer(state, games, at, hotels * _HOTEL_COINS, Building.HOTEL)
 
 
 def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Counts) -> None:
@@ -307,14 +341,14 @@ def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Count
     _gain_buyer(state, games, at, BUILDING_COINS.take(building), building)
     star = _IS_STAR.take(building)
     lasting = (
-        (Building.SMITHY, SMITHY_COINS, _PAYS_SMITHY.take(building)),
-        (Building.HALL_OF_ELDERS, HALL_COINS, ~star),
-        (Building.TOLL_BOOTH, TOLL_COINS, star),
+        (Building.SMITHY, _SMITHY_COINS, _PAYS_SMITHY.take(building)),
+        (Building.HALL_OF_ELDERS, _HALL_COINS, ~star),
+        (Building.TOLL_BOOTH, _TOLL_COINS, star),
     )
     for owned, coins, applies in lasting:
         amounts = state.buildings[owned].take(at) * applies
         if some(amounts):
-            _gain_buyer(state, games, at, amounts * np.uint8(coins), owned)
+            _gain_buyer(state, games, at, amounts * coins, owned)
     jumps = BUILDING_JUMPS.take(building)
     if some(jumps):
         supply = state.jump_supply.take(games)
@@ -325,14 +359,14 @@ def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Count
             given = where(jumps)
             state.log.add(Event.JUMPS, games.take(given), state.buyer.take(games.take(given)), value=jumps.take(given))
 
-    add(state.buildings, building.astype(np.int64) * state.coins.size + at, np.uint8(1))
-    add(state.num_buildings, at, np.uint8(1))
+    add(state.buildings, building.astype(np.int64) * state.coins.size + at, ONE)
+    add(state.num_buildings, at, ONE)
     shelf = state.at_seat(building, games)  # (23, N) has a building in the place of the seat
-    left = state.building_supply.take(shelf) - np.uint8(1)
+    left = state.building_supply.take(shelf) - ONE
     put(state.building_supply, shelf, left)
     bit = buy_bit(building)
     state.bought[games] = state.bought.take(games) | bit
-    sold_out = bit * (left == 0)
+    sold_out = bit * (left == ZERO)
     if some(sold_out):
         state.for_sale[games] = state.for_sale.take(games) & ~sold_out
 
@@ -355,8 +389,7 @@ def end_turn(state: GameState, games: Ints) -> Moves:
     if state.log is not None:
         state.log.add(Event.PASS, games, buyer)
     state.bought[games] = 0
-    buyer += np.int8(1)
-    buyer[buyer == state.num_players] = 0
+    buyer = left_of(state, buyer)
     state.buyer[games] = buyer
     last, others = split(games, buyer == state.first_player.take(games))
     return [(Stage.ARCADES, last), (Stage.TURN, others)]
@@ -369,7 +402,7 @@ def arcades(state: GameState, games: Ints) -> Moves:
     owned = state.buildings[Building.ARCADE].take(at)
     if some(owned):
         coins = state.coins.take(at)
-        fewest = coins == coins.min(axis=0)
-        alone = np.add.reduce(fewest, axis=0, dtype=np.uint8) == 1
-        gain(state, games, at, owned * (fewest & alone) * np.uint8(ARCADE_COINS), Building.ARCADE)
+        fewest = coins == np.minimum.reduce(coins, axis=0)
+        alone = np.add.reduce(fewest, axis=0, dtype=np.uint8) == ONE
+        gain(state, games, at, owned * (fewest & alone) * _ARCADE_COINS, Building.ARCADE)
     return [(Stage.NIGHT, games)]

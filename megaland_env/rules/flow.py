@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env.actions import Kind
-from megaland_env.cards import Building
+from megaland_env.cards import MAX_PLAYERS, Building
 from megaland_env.events import Event
-from megaland_env.state import PASS_ONLY, GameState, Ints, Words, add, put, some, where
+from megaland_env.state import PASS_ONLY, GameState, Ints, Words, add, put, where
 
 
 class Stage(IntEnum):
@@ -58,6 +58,15 @@ Answer = Callable[[GameState, Ints, npt.NDArray[np.uint8]], Moves]
 """What follows from a decision: the third argument is (P, n), the action of each seat, PASS where it was not asked."""
 
 
+# What follows each seat clockwise, by the number of seats.
+_LEFT_OF = [np.roll(np.arange(seats, dtype=np.int8), -1) for seats in range(MAX_PLAYERS + 1)]
+
+
+def left_of(state: GameState, seats: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+    """(n,): the next of each of ``seats`` clockwise."""
+    return _LEFT_OF[state.num_players].take(seats)
+
+
 def part(mask: npt.NDArray[np.bool_], games: Ints, *arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
     """The games for which ``mask`` (n,) is true, and the same columns of arrays (..., n)."""
     here = where(mask)
@@ -75,7 +84,12 @@ def any_seat(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
 
 def split(games: Ints, chosen: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """The games for which ``chosen`` (n,) is true, and the others."""
-    return part(chosen, games)[0], part(~chosen, games)[0]
+    here = where(chosen)
+    if here.size == games.size:
+        return games, games[:0]
+    if not here.size:
+        return here, games
+    return games.take(here), games.take(where(~chosen))
 
 
 def ask(state: GameState, games: Ints, at: Ints, kind: Kind, asked: npt.NDArray[np.bool_], legal: Words) -> Ints:
@@ -84,10 +98,12 @@ def ask(state: GameState, games: Ints, at: Ints, kind: Kind, asked: npt.NDArray[
     ``legal`` are the actions of the seats that are asked: (P, n), or without dimensions.
     """
     waits = any_seat(asked)
-    if not some(waits):
+    waiting = np.count_nonzero(waits)
+    if not waiting:
         return games
-    others = part(~waits, games)[0]
-    if others.size:
+    others = games[:0]
+    if waiting < games.size:
+        others = games.take(where(~waits))
         games, at, asked = part(waits, games, at, asked)
         legal = legal.take(where(waits), axis=1) if legal.ndim else legal
     state.kind[games] = kind

@@ -25,7 +25,7 @@ from megaland_env.rng import Purpose, constant
 from megaland_env.rules.flow import Moves, Stage, any_seat, ask, gain, part, split
 from megaland_env.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
 from megaland_env.rules.treasure import draw
-from megaland_env.state import PASS_ONLY, GameState, Ints, add, put, some, where
+from megaland_env.state import ONE, PASS_ONLY, ZERO, GameState, Ints, add, put, small, some, where
 
 Bools = npt.NDArray[np.bool_]
 Chosen = npt.NDArray[np.uint8]
@@ -41,6 +41,16 @@ _ENTER_OR_STAY = np.array(
 _EXTRA_DRAW = np.zeros(NUM_LEVEL_CARDS, np.uint64)
 _EXTRA_DRAW[LevelCard.TREASURE_BOX] = rng.offset(Purpose.BOX)
 _EXTRA_DRAW[LevelCard.SLUDGE_CREATURE] = rng.offset(Purpose.SOAP)
+_REVEAL = rng.offset(Purpose.REVEAL)
+_NTH_UNSEEN = bits.NTH_BIT_OF_TEN.reshape(-1)
+_PASS, _LEAVE, _JUMP, _TRADE, _TREASURE_FIRST = map(small, (PASS, LEAVE, JUMP, TRADE, TREASURE_FIRST))
+_TREASURE_BOX, _RED_SERPENT = small(LevelCard.TREASURE_BOX), small(LevelCard.RED_SERPENT)
+_RABBIT = small(LevelCard.RABBIT, np.int8)
+_CARD_BITS = np.int16(1) << np.arange(NUM_LEVEL_CARDS, dtype=np.int16)
+_NUM_CARDS, _NO_TREASURE = small(NUM_LEVEL_CARDS), small(piles.NO_TREASURE)
+_TEMPLE_COINS, _HOSPITAL_COINS, _BAZAAR_COINS = map(small, (TEMPLE_COINS, HOSPITAL_COINS, BAZAAR_COINS))
+_RABBIT_CARROTS, _RABBIT_CARROTS_WORD = small(RABBIT_CARROTS), constant(RABBIT_CARROTS)
+_BAZAAR_TREASURES, _NO_TYPE = constant(BAZAAR_TREASURES), constant(0)
 _TO_ACTIONS = constant(TREASURE_FIRST)
 _FED_CARROTS = constant(RABBIT_CARROTS * int(piles.ONE_CARD[Treasure.CARROT]))
 
@@ -71,14 +81,14 @@ def draw_inside(state: GameState, games: Ints) -> Moves:
 def before_card(state: GameState, games: Ints) -> Moves:
     """L2: who is in the level and owns a jump token may jump over the coming card."""
     at = state.at(games)
-    can_jump = state.in_level.take(at) & (state.jumps.take(at) > 0)
+    can_jump = state.in_level.take(at) & (state.jumps.take(at) > ZERO)
     return [(Stage.REVEAL, ask(state, games, at, Kind.JUMP, can_jump, _JUMP_OR_NOT))]
 
 
 def jump(state: GameState, games: Ints, chosen: Chosen) -> Moves:
     """L2: the token returns to the supply, all at the same time."""
     at = state.at(games)
-    jumping = chosen == JUMP
+    jumping = chosen == _JUMP
     put(state.jumping, at, jumping)
     put(state.jumps, at, state.jumps.take(at) - jumping)
     state.jump_supply[games] = state.jump_supply.take(games) + np.add.reduce(jumping, axis=0, dtype=np.uint8)
@@ -91,12 +101,15 @@ def reveal(state: GameState, games: Ints) -> Moves:
     """L3: one of the cards not yet seen this round; L4: its effects, step by step."""
     number = state.num_seen.take(games)
     unseen = state.unseen.take(games)
-    words = rng.scramble(state.luck.take(games) + rng.offset(Purpose.REVEAL) + rng.count_offset(number))
-    nth = rng.choose(words, NUM_LEVEL_CARDS - number)
-    card = bits.NTH_BIT_OF_TEN.reshape(-1).take(unseen.astype(np.int64) * NUM_LEVEL_CARDS + nth.view(np.int64))
-    state.unseen[games] = unseen ^ (np.uint16(1) << card)
+    luck = state.luck.take(games)
+    luck += _REVEAL
+    luck += rng.count_offset(number)
+    words = rng.scramble(luck)
+    nth = rng.choose(words, _NUM_CARDS - number)
+    card = _NTH_UNSEEN.take(unseen.astype(np.int64) * NUM_LEVEL_CARDS + nth.view(np.int64))
+    state.unseen[games] = unseen ^ _CARD_BITS.take(card)
     put(state.seen, state.at_seat(number, games), card)
-    state.num_seen[games] = number + np.uint8(1)
+    state.num_seen[games] = number + ONE
     state.level_card[games] = card
     if state.log is not None:
         state.log.add(Event.REVEAL, games, item=card)
@@ -104,7 +117,7 @@ def reveal(state: GameState, games: Ints) -> Moves:
     at = state.at(games)
     inside = state.in_level.take(at)
     hurt = inside * SKULLS.take(card)
-    serpents = where(card == LevelCard.RED_SERPENT)
+    serpents = where(card == _RED_SERPENT)
     if serpents.size:
         _meet_temple(state, games.take(serpents), inside.take(serpents, axis=1))
     extra = where(_EXTRA_DRAW.take(card))
@@ -124,7 +137,7 @@ def _meet_temple(state: GameState, games: Ints, inside: Bools) -> None:
     at = state.at(games)
     temples = state.buildings[Building.TEMPLE_OF_ZOZ].take(at) * inside
     if some(temples):
-        gain(state, games, at, temples * np.uint8(TEMPLE_COINS), Building.TEMPLE_OF_ZOZ)
+        gain(state, games, at, temples * _TEMPLE_COINS, Building.TEMPLE_OF_ZOZ)
 
 
 def _extra_draws(state: GameState, at: Ints, card: npt.NDArray[np.uint8], inside: Bools) -> Bools:
@@ -133,8 +146,8 @@ def _extra_draws(state: GameState, at: Ints, card: npt.NDArray[np.uint8], inside
     L6: for the Treasure Box, everyone still in the level; L5: for the Sludge Creature, an owner of Soap Makers, jumping
     or not; C8: copies do not add up.
     """
-    draws: Bools = state.buildings[Building.SOAP_MAKERS].take(at) > 0
-    draws |= card == LevelCard.TREASURE_BOX
+    draws: Bools = state.buildings[Building.SOAP_MAKERS].take(at) > ZERO
+    draws |= card == _TREASURE_BOX
     draws &= inside
     return draws
 
@@ -147,7 +160,7 @@ def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: n
     put(state.hearts, at, hearts)
     if state.log is not None:
         state.log.seats(Event.DAMAGE, games, lost, value=lost)
-    fell = inside & (hearts == 0)
+    fell = inside & (hearts == ZERO)
     if not some(fell):
         return after_card(state, games)
     any_fell = any_seat(fell)
@@ -163,13 +176,13 @@ def _fall(state: GameState, games: Ints, fell: Bools) -> Moves:
         state.log.seats(Event.FALL, games, fell)
     hospitals = state.buildings[Building.HOSPITAL].take(at)
     if some(hospitals):
-        gain(state, games, at, hospitals * _neighbours_fallen(fell) * np.uint8(HOSPITAL_COINS), Building.HOSPITAL)
+        gain(state, games, at, hospitals * _neighbours_fallen(fell) * _HOSPITAL_COINS, Building.HOSPITAL)
 
     huts = state.buildings[Building.HERB_HUT].take(at) * fell
     carried = state.carried.take(at)
-    choosing = (huts > 0) & (piles.size(carried) > huts)
-    lost = carried * (fell & (huts == 0))
-    kept = carried * ((huts > 0) & ~choosing)  # no more cards than huts: all kept, unasked
+    choosing = (huts > ZERO) & (piles.size(carried) > huts)
+    lost = carried * (fell & (huts == ZERO))
+    kept = carried * ((huts > ZERO) & ~choosing)  # no more cards than huts: all kept, unasked
     put(state.carried, at, carried - lost - kept)
     add(state.home, at, kept)
     put(state.picks_left, at, huts * choosing)
@@ -211,7 +224,7 @@ def laboratories(state: GameState, games: Ints) -> Moves:
 
 def after_card(state: GameState, games: Ints) -> Moves:
     """L4: what is left to do for the card: the rabbit, or L9."""
-    met_rabbit = state.level_card.take(games) == LevelCard.RABBIT
+    met_rabbit = state.level_card.take(games) == _RABBIT
     if not some(met_rabbit):
         return [(Stage.STAY_OR_LEAVE, games)]
     rabbits, others = split(games, met_rabbit)
@@ -221,20 +234,20 @@ def after_card(state: GameState, games: Ints) -> Moves:
 def meet_rabbit(state: GameState, games: Ints) -> Moves:
     """L8: who is still in the level and carries 3 carrots may trade them."""
     at = state.at(games)
-    can_trade = state.in_level.take(at) & (piles.count(state.carried.take(at), Treasure.CARROT) >= RABBIT_CARROTS)
+    can_trade = state.in_level.take(at) & (piles.count(state.carried.take(at), Treasure.CARROT) >= _RABBIT_CARROTS_WORD)
     return [(Stage.STAY_OR_LEAVE, ask(state, games, at, Kind.RABBIT, can_trade, _TRADE_OR_NOT))]
 
 
 def trade(state: GameState, games: Ints, chosen: Chosen) -> Moves:
     """L8: exactly 3 carrots for 3 new treasures; all discard before anyone draws (D2)."""
     at = state.at(games)
-    trading = chosen == TRADE
+    trading = chosen == _TRADE
     fed = trading * _FED_CARROTS
     put(state.carried, at, state.carried.take(at) - fed)
     state.discard[games] = state.discard.take(games) + np.add.reduce(fed, axis=0)
     if state.log is not None:
         state.log.seats(Event.TRADE, games, trading)
-    traders, times = part(any_seat(trading), games, trading * np.uint8(RABBIT_CARROTS))
+    traders, times = part(any_seat(trading), games, trading * _RABBIT_CARROTS)
     draw(state, traders, times, rng.offset(Purpose.RABBIT), state.carried)
     return [(Stage.STAY_OR_LEAVE, games)]
 
@@ -245,7 +258,7 @@ def stay_or_leave(state: GameState, games: Ints) -> Moves:
     if some(state.jumping.take(at)):
         put(state.jumping, at, False)  # the card is resolved
     inside = state.in_level.take(at)
-    all_seen = state.num_seen.take(games) == NUM_LEVEL_CARDS
+    all_seen = state.num_seen.take(games) == _NUM_CARDS
     if some(all_seen):
         exhausted, at_home = part(all_seen, games, at)
         moves = _go_home(state, exhausted, at_home, state.in_level.take(at_home))
@@ -257,7 +270,7 @@ def stay_or_leave(state: GameState, games: Ints) -> Moves:
 
 def run(state: GameState, games: Ints, chosen: Chosen) -> Moves:
     """L9: who leaves goes home first; then who stays draws."""
-    leaving = chosen == LEAVE
+    leaving = chosen == _LEAVE
     return _go_home(state, games, state.at(games), leaving)
 
 
@@ -277,7 +290,7 @@ def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
             state,
             games,
             at,
-            bazaars * (piles.size(brought) >= BAZAAR_TREASURES) * np.uint8(BAZAAR_COINS),
+            bazaars * (piles.size(brought) >= _BAZAAR_TREASURES) * _BAZAAR_COINS,
             Building.BAZAAR_OF_ODDITIES,
         )
     stables = state.buildings[Building.REPTILE_STABLE].take(at) * leaving
@@ -304,9 +317,9 @@ def stables(state: GameState, games: Ints) -> Moves:
     """L10: each Reptile Stable in turn may swap a treasure at home; an empty home hand is not asked."""
     at = state.at(games)
     home = piles.types(state.home.take(at))
-    left = state.picks_left.take(at) * (home != 0)
+    left = state.picks_left.take(at) * (home != _NO_TYPE)
     put(state.picks_left, at, left)
-    asked = left > 0
+    asked = left > ZERO
     legal = (home << _TO_ACTIONS) | PASS_ONLY
     return [(Stage.DRAW, ask(state, games, at, Kind.REPTILE, asked, legal))]
 
@@ -314,8 +327,8 @@ def stables(state: GameState, games: Ints) -> Moves:
 def swap(state: GameState, games: Ints, chosen: Chosen) -> Moves:
     """L10: discard one and draw one, all discards first (D2); a pass ends the stables of this return."""
     at = state.at(games)
-    swapping = chosen != PASS
-    treasure = np.where(swapping, chosen - np.uint8(TREASURE_FIRST), np.uint8(piles.NO_TREASURE))
+    swapping = chosen != _PASS
+    treasure = np.where(swapping, chosen - _TREASURE_FIRST, _NO_TREASURE)
     card = piles.ONE_CARD.take(treasure)
     put(state.home, at, state.home.take(at) - card)
     state.discard[games] = state.discard.take(games) + np.add.reduce(card, axis=0)

@@ -10,18 +10,18 @@ from megaland_env.actions import Kind
 from megaland_env.cards import MOON_COINS, NUM_LEVEL_CARDS, WINNING_COINS, Building
 from megaland_env.events import Event
 from megaland_env.rng import Purpose
-from megaland_env.rules.flow import Moves, Stage, any_seat, gain, part
+from megaland_env.rules.flow import Moves, Stage, any_seat, gain, left_of, part
 from megaland_env.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
 from megaland_env.rules.treasure import draw
-from megaland_env.state import GameState, Ints, put, some
+from megaland_env.state import ZERO, GameState, Ints, put, small, some
 
+_WINNING_COINS = small(WINNING_COINS, np.int16)
 ALL_LEVEL_CARDS = np.uint16((1 << NUM_LEVEL_CARDS) - 1)
 
 
 def night(state: GameState, games: Ints) -> Moves:
     """N1: the first-player token passes left; N2: a player stores one treasure for each building."""
-    first = state.first_player.take(games) + np.int8(1)
-    first[first == state.num_players] = 0
+    first = left_of(state, state.first_player.take(games))
     state.first_player[games] = first
     if state.log is not None:
         state.log.add(Event.FIRST_PLAYER, games, first)
@@ -29,8 +29,8 @@ def night(state: GameState, games: Ints) -> Moves:
     at = state.at(games)
     owned = state.num_buildings.take(at)
     home = state.home.take(at)
-    choosing = (owned > 0) & (piles.size(home) > owned)
-    lost = home * (owned == 0)
+    choosing = (owned > ZERO) & (piles.size(home) > owned)
+    lost = home * (owned == ZERO)
     put(state.home, at, home - lost)
     discard_hands(state, games, np.zeros_like(lost), lost)
     put(state.picks_left, at, owned * choosing)
@@ -76,8 +76,8 @@ def moon(state: GameState, games: Ints) -> Moves:
 def _end(state: GameState, games: Ints, at: Ints) -> Moves:
     """N5: with 20 coins or more the game is over and whoever has most wins, tied players equally; D4: the cut-off."""
     coins = state.coins.take(at)
-    most = coins.max(axis=0)
-    won = most >= WINNING_COINS
+    most = np.maximum.reduce(coins, axis=0)
+    won = most >= _WINNING_COINS
     cut_off = ~won & (state.round.take(games) >= state.config.max_rounds)
     over = won | cut_off
     if some(over):

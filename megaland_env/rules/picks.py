@@ -14,10 +14,11 @@ from megaland_env.actions import PASS, TREASURE_FIRST, Kind
 from megaland_env.events import Event
 from megaland_env.rng import constant
 from megaland_env.rules.flow import ask
-from megaland_env.state import GameState, Ints, Words, add, put, some
+from megaland_env.state import ONE, ZERO, GameState, Ints, Words, add, put, small, some
 
 _NONE = constant(0)
 _TO_ACTIONS = constant(TREASURE_FIRST)
+_PASS, _TREASURE_FIRST = small(PASS), small(TREASURE_FIRST)
 # (64,): the first treasure of a set of types.
 _LOWEST = np.array(
     [min((t for t in range(6) if types >> t & 1), default=piles.NO_TREASURE) for types in range(64)], np.uint8
@@ -33,9 +34,9 @@ def ask_picks(state: GameState, games: Ints, kind: Kind, hands: Words) -> Ints:
     at = state.at(games)
     picks = state.picks_left.take(at)
     options = piles.types(hands.take(at) - state.picked.take(at))
-    asked = picks > 0
+    asked = picks > ZERO
     if state.config.skip_forced:
-        asked &= np.bitwise_count(options) > 1
+        asked &= np.bitwise_count(options) > ONE
     done = ask(state, games, at, kind, asked, options << _TO_ACTIONS)
     if done.size and some(picks):
         _pick_what_there_is(state, done, hands)
@@ -54,9 +55,9 @@ def take_picks(state: GameState, games: Ints, chosen: npt.NDArray[np.uint8], han
     """Carry out one pick of every seat that has one: the chosen card, or the only one where it was not asked."""
     at = state.at(games)
     picks = state.picks_left.take(at)
-    picking = picks > 0
+    picking = picks > ZERO
     only = _lowest(piles.types(hands.take(at) - state.picked.take(at)))
-    treasure = np.where(chosen == PASS, only, chosen - np.uint8(TREASURE_FIRST))
+    treasure = np.where(chosen == _PASS, only, chosen - _TREASURE_FIRST)
     add(state.picked, at, piles.ONE_CARD.take(treasure) * picking)
     put(state.picks_left, at, picks - picking)
 

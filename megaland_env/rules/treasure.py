@@ -14,7 +14,8 @@ from megaland_env.state import GameState, Ints, Words, add, some, where
 
 _SEAT_OFFSETS = np.array([rng.offset(0, seat=seat) for seat in range(MAX_PLAYERS)])
 _NO_CARD = rng.constant(0)
-_PLACES = np.arange(MAX_PLAYERS)[:, None]
+# (P, P) for each number of seats: in column f all seats in their order, from seat f.
+_FROM = [np.add.outer(np.arange(seats), np.arange(seats)) % max(seats, 1) for seats in range(MAX_PLAYERS + 1)]
 
 
 def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words, into: Words) -> None:
@@ -29,8 +30,7 @@ def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words,
     """
     players, n = times.shape
     # In the order of drawing: place 0 is the first player's.
-    seats = _PLACES[:players] + state.first_player.take(games)
-    seats -= players * (seats >= players)
+    seats = _FROM[players].take(state.first_player.take(games), axis=1)
     here = seats * n
     here += np.arange(n)
     wanted = times.take(here)
@@ -42,9 +42,10 @@ def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words,
 
     totals = piles.running_totals(state.deck.take(games))
     cards = np.zeros((players, n), np.uint64)
-    for place in range(players):
+    draw_at_all = wanted.astype(np.bool_, copy=False)
+    for place in where(np.logical_or.reduce(draw_at_all, axis=1)).tolist():
         for count in range(most):
-            draws = wanted[place] > count if count else wanted[place].astype(np.bool_, copy=False)
+            draws = wanted[place] > count if count else draw_at_all[place]
             if not some(draws):
                 break
             word = rng.scramble(luck[place] + rng.offset(0, count=count)) if count else words[place]
