@@ -69,7 +69,7 @@ class LookaheadAgent:
         choices = np.bitwise_count(decisions.legal_bits).astype(np.int64)
         running = np.flatnonzero(decisions.kind == Kind.RUN)
         safe = running[decisions[running].view.fall_chance[:, 0] == 0]
-        actions[safe] = STAY
+        actions[safe] = STAY  # this draws a treasure, and one may still leave after the card
         choices[safe] = 1
         rows = np.flatnonzero(choices > 1)
         chunk = np.cumsum(choices[rows] * self.rollouts) // MOST_GAMES
