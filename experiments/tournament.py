@@ -172,7 +172,7 @@ class Entry:
         if twice:
             raise ValueError(f"{twice[0]!r} takes part twice; every agent needs a name of its own")
         if len(names) < 2:
-            raise ValueError(f"there are {len(names)} agents; a tournament needs at least 2")
+            raise ValueError(f"a tournament needs at least 2 agents, not {len(names)}")
         players = list(dict.fromkeys([num_players] if isinstance(num_players, int) else num_players))
         if not players:
             raise ValueError("num_players names no number of players")

@@ -46,7 +46,9 @@ def test_it_is_announced():
     assert point.load() is cli.main
 
 
-@pytest.mark.parametrize("words", [["--help"], ["evaluate", "--help"], ["benchmark", "--help"], ["agents", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["evaluate", "--help"], ["tournament", "--help"], ["benchmark", "--help"]]
+)
 def test_help(words, capsys):
     with pytest.raises(SystemExit) as left:
         cli.main(words)
@@ -138,6 +140,10 @@ def test_a_market_by_name(capsys):
         (["evaluate", "random", "--games", "0"], "games is 0"),
         (["evaluate", "random", "--market", "flea"], "market is 'flea'"),
         (["evaluate", "random", "--json", "no/such/folder/x.json"], "there is no folder"),
+        (["evaluate", "random", "--workers", "0"], "workers is 0"),
+        (["tournament", "random"], "a tournament needs at least 2 agents"),
+        (["tournament", "random", "threshold", "--players", "4", "6"], "num_players is 6"),
+        (["tournament", "random", "threshold", "--out", __file__], "is not a folder"),
         (["benchmark", "--players", "1"], "num_players is 1"),
         (["benchmark", "--batch", "0"], "batch is 0"),
         (["benchmark", "--seconds", "0"], "seconds is 0"),
@@ -189,7 +195,9 @@ def test_as_a_module_and_without_heavy_imports():
         "import sys; from experiments import cli\n"
         "assert cli.main(['agents']) == 0\n"
         f"assert cli.main(['evaluate', 'random', *{SMALL}]) == 0\n"
-        "assert not {'torch', 'stable_baselines3', 'gymnasium'} & set(sys.modules)"
+        "import experiments.tournament\n"
+        "heavy = {'torch', 'stable_baselines3', 'gymnasium', 'matplotlib', 'openskill'}\n"
+        "assert not heavy & set(sys.modules)"
     )
     root = Path(__file__).parents[1]
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=root)

@@ -565,7 +565,7 @@ def test_objects_play_in_this_process_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"agents": ["random"]}, "there are 1 agents; a tournament needs at least 2"),
+        ({"agents": ["random"]}, "a tournament needs at least 2 agents, not 1"),
         ({"agents": ["random", "threshold", "random"]}, "'random' takes part twice"),
         ({"agents": ["random", "nobody"]}, "no agent 'nobody'"),
         ({"num_players": []}, "num_players names no number"),
