@@ -164,8 +164,10 @@ def solve(model: RunModel) -> RunSolution:
             after = rest[sets[has] ^ (1 << card)]
             if card == LevelCard.RABBIT and trade is not None:
                 after = np.maximum(after, _after_draw(after, trade))
-            walked[has] += _met(card, after, fallen, draw, model, jumping=False)
-            jumped[has] += _met(card, after, fallen, draw, model, jumping=True)
+            met = _met(card, after, fallen, draw, model, jumping=False)
+            walked[has] += met
+            # A jump makes a difference only over a card with the symbol (L5).
+            jumped[has] += _met(card, after, fallen, draw, model, jumping=True) if JUMP_SYMBOLS[card] else met
         size = int(sets[0]).bit_count()
         walk[sets] = walked / size
         jump[sets, :, 1:] = jumped[:, :, :-1] / size

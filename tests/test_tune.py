@@ -1,0 +1,48 @@
+"""The tuning script: all variants are measured alike, and what it finds is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments import tune
+from experiments.tune import AGENTS, PlannerVariants, ThresholdVariants, planner_numbers, threshold_numbers, worths
+from megaland_env.agent import RandomAgent, make_agent
+
+
+def test_equal_variants_are_worth_the_same_and_worse_ones_less() -> None:
+    """They play on the same luck, so even a small number of games cannot tell equals apart."""
+    good = {tunable.name: tunable.start for tunable in threshold_numbers()}
+    found = worths(ThresholdVariants, [good, good | {"risk": 0.0}, good], [make_agent("threshold")], 60, 1)
+    assert found[0] == found[2]
+    assert found[1] < found[0] - 0.2
+    assert 0.5 < found[0] < 1.5  # among equals 1
+
+
+def test_opponents_take_turns() -> None:
+    start = [{tunable.name: tunable.start for tunable in planner_numbers()}]
+    strong = worths(PlannerVariants, start, [RandomAgent()], 20, 1)[0]
+    mixed = worths(PlannerVariants, start, [make_agent("planner"), RandomAgent()], 20, 1)[0]
+    assert mixed < strong
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_command(agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A generation or more, from where the agent is now, then from where that has ended."""
+    out = tmp_path / "numbers.json"
+    arguments = [agent, "--minutes", "0.001", "--games", "5", "--variants", "4", "--out", str(out)]
+    assert tune.main(arguments) == 0
+    assert "generation 1:" in capsys.readouterr().out
+    written = json.loads(out.read_text())
+    tunables = AGENTS[agent][0]()
+    assert list(written["numbers"]) == [tunable.name for tunable in tunables]
+    for tunable in tunables:
+        assert tunable.low <= written["numbers"][tunable.name] <= tunable.high
+    assert tune.main([*arguments, "--start", str(out)]) == 0
+
+
+def test_nothing_is_played_for_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        tune.main(["planner", "--out", str(tmp_path / "nowhere" / "numbers.json")])
