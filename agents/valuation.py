@@ -78,31 +78,31 @@ NIGHTS_LEFT = (
 INCOME: dict[Building, float] = {
     Building.SANDWICH_STAND: 0.0,
     Building.CAFE: 0.0,
-    Building.ARCADE: 0.66,
-    Building.BAZAAR_OF_ODDITIES: 0.24,
-    Building.HOTEL: 0.25,
-    Building.TEMPLE_OF_ZOZ: 0.60,
-    Building.HERB_HUT: 0.54,
-    Building.REPTILE_STABLE: 0.39,
-    Building.GYM: 0.46,
-    Building.HOSPITAL: 0.51,
-    Building.OSTRICH_RANCH: 0.40,
-    Building.BOWLING_ALLEY: 0.94,
-    Building.FISH_VENDOR: 0.25,
-    Building.SMITHY: 1.30,
-    Building.FISHING_POND: 1.26,
-    Building.SOAP_MAKERS: 0.34,
+    Building.ARCADE: 0.60,
+    Building.BAZAAR_OF_ODDITIES: 0.41,
+    Building.HOTEL: 0.38,
+    Building.TEMPLE_OF_ZOZ: 0.97,
+    Building.HERB_HUT: 0.91,
+    Building.REPTILE_STABLE: 0.23,
+    Building.GYM: 0.67,
+    Building.HOSPITAL: 0.58,
+    Building.OSTRICH_RANCH: 0.35,
+    Building.BOWLING_ALLEY: 0.88,
+    Building.FISH_VENDOR: 0.49,
+    Building.SMITHY: 1.60,
+    Building.FISHING_POND: 0.98,
+    Building.SOAP_MAKERS: 0.37,
     Building.HALL_OF_ELDERS: 0.55,
-    Building.TOLL_BOOTH: 1.16,
-    Building.LABORATORY: 0.28,
-    Building.LODGE: 3.77,
-    Building.ROOT_MARKET: 0.47,
-    Building.ARENA: 0.63,
-    Building.ENDLESS_MINE: 5.32,
+    Building.TOLL_BOOTH: 1.39,
+    Building.LABORATORY: 0.27,
+    Building.LODGE: 4.03,
+    Building.ROOT_MARKET: 0.55,
+    Building.ARENA: 1.13,
+    Building.ENDLESS_MINE: 6.52,
 }
 """What a copy brings its owner in a night (Bowling Alley, Lodge, Endless Mine, Fishing Pond) or in a later round."""
 
-HEART_INCOME = (1.48, 2.07, 0.38, 0.75)
+HEART_INCOME = (1.62, 2.16, 0.30, 0.40)
 """What the 5th, 6th, 7th and 8th heart brings in a later round."""
 
 MOST_TOKEN_WORTH = 4.0
@@ -143,13 +143,13 @@ class Numbers:
 
     income: Sequence[float] | npt.NDArray[np.float32] = tuple(INCOME[building] for building in Building)
     heart_income: Sequence[float] | npt.NDArray[np.float32] = HEART_INCOME
-    pace: Number = 1.02
-    token: Number = 0.70
-    discount: Number = 0.70
-    store: Number = 1.17
-    boldness: Number = 1.19
-    smooth: Number = 0.35
-    spite: Number = 0.42
+    pace: Number = 0.98
+    token: Number = 0.48
+    discount: Number = 0.75
+    store: Number = 1.04
+    boldness: Number = 1.20
+    smooth: Number = 0.60
+    spite: Number = 0.15
 
     def __post_init__(self) -> None:
         for name, wanted in (("income", NUM_BUILDINGS), ("heart_income", MAX_HEARTS - START_HEARTS)):
