@@ -44,7 +44,7 @@ from megaland_env.rewards import Reward, Shaped, make_reward
 RECENT_GAMES = 1000
 """The win share that is shown while training is that of so many last games."""
 
-YARDSTICKS = ("random", "threshold")
+YARDSTICKS = ("random", "threshold", "planner")
 """The agents that the trained policy is measured against, each in all the other seats."""
 
 
@@ -82,6 +82,7 @@ class TrainConfig:
 
     random_weight: float = _option(0.1, "how often an opponent is the random agent, compared with the other weights")
     threshold_weight: float = _option(0.4, "the same for the threshold agent")
+    planner_weight: float = _option(0.0, "the same for the planner, which plays well and takes longer")
     snapshot_weight: float = _option(0.5, "the same for an earlier snapshot of the learner, whichever of them")
     snapshot_every: int = _option(200_000, "decisions between two snapshots")
     snapshots_kept: int = _option(5, "in the league; the oldest leaves")
@@ -122,6 +123,23 @@ class TrainConfig:
         if unknown:
             raise ValueError(f"a training run has no field {sorted(unknown)[0]!r}")
         return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+_ALL_TABLES: dict[str, Any] = {
+    "players": (2, 3, 4, 5),
+    "random_weight": 0.05,
+    "threshold_weight": 0.15,
+    "planner_weight": 0.3,
+    "snapshot_every": 1_000_000,
+    "checkpoint_every": 1_000_000,
+}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "quick": {},
+    "standard": _ALL_TABLES | {"total_steps": 10_000_000},
+    "long": _ALL_TABLES | {"total_steps": 40_000_000},
+}
+"""What each preset changes of the defaults of ``TrainConfig``. On two cores ``quick`` takes some five minutes."""
 
 
 def train(config: TrainConfig) -> Path:
@@ -182,7 +200,7 @@ def _train(config: TrainConfig, folder: Path) -> Path:
         seed=config.seed,
     )
     league = League(
-        {"random": config.random_weight, "threshold": config.threshold_weight},
+        {"random": config.random_weight, "threshold": config.threshold_weight, "planner": config.planner_weight},
         config.snapshot_weight,
         config.snapshots_kept,
         folder / "league",
@@ -477,9 +495,14 @@ def report_table(report: Mapping[str, Any]) -> Table:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of ``megaland train``: one for each field of ``TrainConfig``, and ``--resume``."""
+    """The arguments of ``megaland train``: one for each field of ``TrainConfig``, ``--preset`` and ``--resume``."""
     parser.add_argument(
         "--resume", metavar="RUN", help="go on with the run in this folder; no other option may be given"
+    )
+    parser.add_argument(
+        "--preset",
+        choices=PRESETS,
+        help="quick: the defaults; standard and long: one policy for 2 to 5 players, against the planner, too",
     )
     for each in fields(TrainConfig):
         option, default = f"--{each.name.replace('_', '-')}", each.default
@@ -504,6 +527,8 @@ def run(arguments: argparse.Namespace) -> int:
     given = {each.name: getattr(arguments, each.name) for each in fields(TrainConfig)}
     given = {name: value for name, value in given.items() if value is not None}
     if arguments.resume is not None:
+        if arguments.preset is not None:
+            raise ValueError("--preset cannot be changed when a run is resumed")
         if given:
             raise ValueError(f"--{next(iter(given)).replace('_', '-')} cannot be changed when a run is resumed")
         folder = arguments.resume
@@ -513,7 +538,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.resume is not None:
             resume(folder)
         else:
-            train(TrainConfig(**given))
+            train(TrainConfig(**PRESETS.get(arguments.preset, {}) | given))
     except KeyboardInterrupt:
         print(f"to go on: megaland train --resume {folder}", file=sys.stderr)
         raise

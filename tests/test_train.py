@@ -17,7 +17,7 @@ import experiments.train
 from agents.ppo import PPOAgent
 from experiments.checkpoints import CheckpointError, checkpoints
 from experiments.league import League
-from experiments.train import LearningCurve, TrainConfig, Training, add_arguments, resume, train
+from experiments.train import PRESETS, LearningCurve, TrainConfig, Training, add_arguments, resume, train
 from megaland_env import MegalandGames
 from megaland_env.agent import make_agent
 from megaland_env.rewards import Coins, Shaped
@@ -83,7 +83,7 @@ def test_a_run_from_the_beginning_to_the_report(tmp_path: Path, capsys: pytest.C
     assert report["seconds"] == pytest.approx(sum(report["seconds_by_part"].values()))
     assert report["steps_per_second"] == pytest.approx(640 / report["seconds"])
     played = [(e["settings"]["config"]["num_players"], e["settings"]["opponents"][0]) for e in report["evaluations"]]
-    assert played == [(2, "random"), (3, "random"), (2, "threshold"), (3, "threshold")]
+    assert played == [(players, name) for name in ("random", "threshold", "planner") for players in (2, 3)]
     assert TrainConfig.from_dict(report["config"]) == tiny(folder)
 
     rows = curve(folder)
@@ -173,6 +173,13 @@ def test_options_are_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         eval_sampled=True,
         seed=4,
     )
+    experiments.train.run(parser.parse_args(["--preset", "standard", "--total-steps", "100"]))
+    chosen = asked.pop()
+    assert (chosen.players, chosen.total_steps) == ((2, 3, 4, 5), 100)  # what is said goes before the preset
+    for name in PRESETS:
+        TrainConfig(folder="x", **PRESETS[name])
+    with pytest.raises(ValueError, match="--preset cannot be changed"):
+        experiments.train.run(parser.parse_args(["--resume", "runs/ppo-1", "--preset", "long"]))
     with pytest.raises(ValueError, match="--seed cannot be changed"):
         experiments.train.run(parser.parse_args(["--resume", "runs/ppo-1", "--seed", "3"]))
     assert not asked
