@@ -187,9 +187,11 @@ class MegalandVecEnv(VecEnv):
         """The infos of games that are over."""
         observations = np.ascontiguousarray(self._encode(block.decisions(over)))
         results = block.results(over)
-        names = ("terminal_observation", *results)
-        columns = (observations, *(numbers.tolist() for numbers in results.values()))
-        infos: list[Info] = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        shares, coins, rounds, seats = (results[name].tolist() for name in ("win_share", "coins", "rounds", "seat"))
+        infos: list[Info] = [
+            {"terminal_observation": observation, "win_share": share, "coins": own, "rounds": number, "seat": seat}
+            for observation, share, own, number, seat in zip(observations, shares, coins, rounds, seats, strict=True)
+        ]
         for row in np.flatnonzero(block.games.truncated[over]):
             infos[row]["TimeLimit.truncated"] = True
         return infos

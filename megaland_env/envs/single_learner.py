@@ -22,8 +22,8 @@ from megaland_env.decisions import Decisions
 from megaland_env.envs.legality import check_illegal, made_legal
 from megaland_env.envs.opponents import LEARNER, Opponents, OpponentSpec
 from megaland_env.game import MegalandGames
-from megaland_env.rewards import Reward
-from megaland_env.state import put, where
+from megaland_env.rewards import Reward, make_reward
+from megaland_env.state import add, put, where
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -71,6 +71,7 @@ class SingleLearnerGames:
         if seat is not None and not (isinstance(seat, (int, np.integer)) and 0 <= seat < self.num_players):
             raise ValueError(f"seat is {seat!r}; it must be from 0 to {self.num_players - 1}, or None to draw it")
         self._reward = reward
+        self._pays_at_end_only = bool(getattr(make_reward(reward), "at_end_only", False))
         self._fixed_seat = seat
         self._illegal = check_illegal(illegal)
         self._slot_seeds = np.zeros(num_games, np.uint64)  # (N,) what each slot was reset with
@@ -238,10 +239,14 @@ class SingleLearnerGames:
         paid = self._flat(self.games.rewards)
         self.rewards[games] = 0
         self.rewards[playing] = paid.take(own)
+        moved, learners = playing, own
         while (going_on := self._without_learner(playing, own)).size:
             playing, own = playing.take(going_on), own.take(going_on)
             self._move(self._moves(playing), playing)
-            self.rewards[playing] += paid.take(own)
+            if not self._pays_at_end_only:
+                add(self.rewards, playing, paid.take(own))
+        if self._pays_at_end_only:  # nothing came before that
+            self.rewards[moved] = paid.take(learners)
 
     def _moves(self, games: Ints, choices: Ints | None = None) -> Ints:
         """(P, n) what is chosen in ``games`` (n,), by the opponents who are asked; PASS for all other seats.
