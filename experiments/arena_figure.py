@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from experiments.line_ups import PAIRS
 from experiments.output import write_bytes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from experiments.tournament import Tournament
 
 NAME_LENGTH = 34
@@ -54,7 +57,7 @@ def write_figure(path: str | Path, result: Tournament, players: int) -> None:
             extreme = abs(float(norm(share)) - 0.5) > 0.3
             colour = "white" if extreme else INK
             matrix.text(column, line, f"{100 * share:.0f}", ha="center", va="center", color=colour, fontsize=10)
-    matrix.set_yticks(range(size), [f"{_short(agent)}  {k}" for k, agent in enumerate(order, start=1)])
+    matrix.set_yticks(range(size), [f"{short(agent)}  {k}" for k, agent in enumerate(order, start=1)])
     matrix.set_xticks(range(size), [str(k) for k in range(1, size + 1)])
     matrix.set_xlabel("opponent")
     if in_pairs:
@@ -62,7 +65,7 @@ def write_figure(path: str | Path, result: Tournament, players: int) -> None:
         matrix.set_title(f"Wins of one (row) against {others}, %\nequals would win {100 * equals:.0f} %")
     else:
         matrix.set_title("How often the row ends with more coins\nthan the column at the same table, %")
-    _no_frame(matrix)
+    no_frame(matrix)
 
     anchor = result.settings["anchor"]
     values = np.array([row["rating"] for row in ratings])
@@ -80,24 +83,31 @@ def write_figure(path: str | Path, result: Tournament, players: int) -> None:
     smallest, largest = float((values - errors[0]).min()), float((values + errors[1]).max())
     room = 0.2 * max(120.0, largest - smallest)  # for the numbers beside the bars
     bars.set_xlim(smallest - room if smallest < anchored else anchored, largest + room)
-    bars.set_title(f"Rating, {_short(anchor)} at {anchored:.0f}\n400 points are odds of 10 to 1")
+    bars.set_title(f"Rating, {short(anchor)} at {anchored:.0f}\n400 points are odds of 10 to 1")
     bars.tick_params(axis="y", left=False, labelleft=False)
     bars.grid(axis="x", color="#e5e5e5")
     bars.set_axisbelow(True)
-    _no_frame(bars)
+    no_frame(bars)
     games = result.settings["games"]
     figure.suptitle(f"{players} players, {-(-games // players) * players:,} games a line-up", fontsize=13)
 
+    write_picture(path, figure)
+
+
+def write_picture(path: str | Path, figure: Figure) -> None:
+    """Write a figure as a PNG file, whole or not at all."""
     picture = io.BytesIO()
     figure.savefig(picture, format="png", metadata={"Software": None})
     write_bytes(path, picture.getvalue())
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
+    """A name that fits beside a picture."""
     return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 3]}..."
 
 
-def _no_frame(axes: Any) -> None:
+def no_frame(axes: Axes) -> None:
+    """Take away what frames a plot, and make room for its title."""
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.tick_params(length=0)

@@ -111,9 +111,9 @@ def evaluate(
         ChildProcessError: a worker process died.
         ValueError: there is no such agent, or an argument has no meaning.
     """
-    config = _config_for(num_players, config)
+    config = config_for(num_players, config)
     players = config.num_players
-    table = [agent, *_opponents_for(opponents, players)]
+    table = [agent, *opponents_for(opponents, players)]
 
     # One object for each different agent, so that it is asked once for all its seats.
     keys = [participant if isinstance(participant, str) else id(participant) for participant in table]
@@ -161,7 +161,12 @@ def evaluate(
     )
 
 
-def _config_for(num_players: int | None, config: MegalandConfig | None) -> MegalandConfig:
+def config_for(num_players: int | None, config: MegalandConfig | None) -> MegalandConfig:
+    """The configuration for so many players, the full game for 4 if neither is said.
+
+    Raises:
+        ConfigError: the two contradict each other, or no game can be played so.
+    """
     if config is None:
         return MegalandConfig(num_players=DEFAULT_PLAYERS if num_players is None else num_players)
     if num_players not in (None, config.num_players):
@@ -169,7 +174,12 @@ def _config_for(num_players: int | None, config: MegalandConfig | None) -> Megal
     return config
 
 
-def _opponents_for(opponents: str | Agent | Sequence[str | Agent], players: int) -> list[str | Agent]:
+def opponents_for(opponents: str | Agent | Sequence[str | Agent], players: int) -> list[str | Agent]:
+    """The P - 1 opponents of a table.
+
+    Raises:
+        ValueError: there are neither so many nor one for all.
+    """
     listed = [opponents] if isinstance(opponents, (str, Agent)) else list(opponents)
     if len(listed) == 1:
         return listed * (players - 1)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import platform
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -78,6 +80,15 @@ def write_bytes(path: str | Path, content: bytes) -> None:
 def write_json(path: str | Path, content: Any) -> None:
     """Write ``content`` as JSON in the same way; what JSON does not know (a NaN too) is an error."""
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def write_csv(path: str | Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write the rows of a table (at least one) as CSV in the same way, with the names of the columns first."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())
 
 
 def versions() -> dict[str, str]:

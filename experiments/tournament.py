@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import sys
 import time
 from collections import Counter
@@ -21,7 +19,7 @@ from experiments.arena_results import Played, Row, Summary, line_up_rows
 from experiments.evaluate import add_config_arguments, config_from
 from experiments.line_ups import KINDS, make_line_ups
 from experiments.matches import DEFAULT_BATCH, AgentError, Progress, agent_name
-from experiments.output import games_bar, screen, versions, write_json, write_text
+from experiments.output import games_bar, screen, versions, write_csv, write_json
 from experiments.ratings import ANCHOR_RATING
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent, make_agent
@@ -86,7 +84,7 @@ class Tournament:
         write_json(files[0], self.to_dict())
         for name, rows in self.tables().items():
             files.append(target / f"{name}.csv")
-            write_text(files[-1], _csv(rows))
+            write_csv(files[-1], rows)
         for players in self.settings["players"]:
             files.append(target / f"players-{players}.png")
             write_figure(files[-1], self, players)
@@ -235,17 +233,6 @@ class Entry:
             if is_finished(self.plan, store, k)
             for row in line_up_rows(Played.of(self.plan, k, line_up_matches(self.plan, store, k)), self.plan.names)
         ]
-
-
-# ------------------------------------------------------------------------------------------------------ files
-
-
-def _csv(rows: Sequence[Row]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 # ------------------------------------------------------------------------------------------------------ the command
