@@ -1,4 +1,4 @@
-"""The command ``megaland``: train, evaluate, benchmark, and the list of agents."""
+"""The command ``megaland``: train, evaluate, probe, benchmark and more, and the list of agents."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ COMMANDS = {
     "train": Command("experiments.train", "train a PPO agent"),
     "evaluate": Command("experiments.evaluate", "measure how strong an agent is against others"),
     "tournament": Command("experiments.tournament", "let agents play each other, and rate them"),
+    "probe": Command("experiments.probe", "measure what decisions an agent makes"),
     "benchmark": Command("experiments.benchmark", "measure how fast the engine and the environments are"),
     "play": Command("experiments.play", "play against agents in the terminal"),
     "watch": Command("experiments.watch", "step through a recorded game"),

@@ -1,0 +1,354 @@
+"""What has an agent learned? It plays, and the decisions that it really met are measured.
+
+``probe`` plays and returns tidy tables; ``megaland probe`` shows them, and writes them with pictures to a folder. How
+push-your-luck is measured, and what that can and cannot say, stands in probe_measures.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.arena import Chunk, Plan
+from experiments.evaluate import add_config_arguments, config_for, config_from, opponents_for, split_specs
+from experiments.intervals import CONFIDENCE
+from experiments.line_ups import LineUp
+from experiments.matches import DEFAULT_BATCH, Progress, agent_name, play
+from experiments.output import games_bar, screen, versions, write_csv, write_json
+from experiments.probe_figure import SHARE_OF_ROUNDS, write_figures
+from experiments.probe_measures import ITEMS, Row, Tally, tables, tally
+from experiments.probe_record import Recorder
+from megaland_env import MegalandConfig
+from megaland_env.agent import Agent, make_agent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+DEFAULT_GAMES = 2000
+DEFAULT_PLAYERS = 4
+DEFAULT_FOLDER = "runs/probe"
+MOST_AT_ONCE = 4096
+"""Games played and measured at once: their decisions take some hundred megabytes."""
+
+AT_ALL_SEATS = "itself"
+ROUNDS_SHOWN = 12  # on the screen
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What came out: tables, each a list of rows as ``pandas.DataFrame`` takes it. They follow from the settings alone.
+
+    ``solver_...``, ``optimal_share`` and ``loss`` (the mean for a decision, in treasures) are by the model of
+    probe_measures.py, in which all treasures are worth the same. A value is None where there was no such decision.
+    Forced moves are not asked, and so not counted.
+
+    Attributes:
+        settings: what was played.
+        summary: ``measure, value``, and where it is a mean over games ``low, high``, its 95 % interval with a seed as
+            the unit.
+        leaving: the decisions to stay or leave by ``hearts`` left and number of ``unseen`` level cards.
+        leaving_by_danger: the same by the chance to fall on the next card, in tenths.
+        leaving_by_carried: the same by treasures carried.
+        purchases: by ``round`` and ``item``: ``turns`` in games that have it on offer, ``bought``, ``per_turn``.
+        turns: by ``round``: ``turns`` in the buy phase, those ``able`` to buy anything, those in which something was
+            ``bought``, ``passes`` with something affordable, of which ``passes_at_once`` bought nothing before, and
+            ``held_at_pass``, the treasures in hand then.
+        treasures: by ``choice`` (pay, store, herb_hut, reptile) and ``treasure``: how many were ``held``, how often
+            it was ``offered`` and ``chosen``, and the ``share`` of the two.
+        jumps: the decisions to jump, by what the solver does.
+        tokens: the same by what a jump would have done with the card that came, for those who jumped and who walked.
+        trades: at the Rabbit, by carrots carried; the last row has all with so many or more.
+    """
+
+    settings: Row
+    summary: list[Row]
+    leaving: list[Row]
+    leaving_by_danger: list[Row]
+    leaving_by_carried: list[Row]
+    purchases: list[Row]
+    turns: list[Row]
+    treasures: list[Row]
+    jumps: list[Row]
+    tokens: list[Row]
+    trades: list[Row]
+
+    def tables(self) -> dict[str, list[Row]]:
+        """The tables by their names."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "settings"}
+
+    def to_dict(self) -> Row:
+        """The settings, the tables and the versions, as ``json.dumps`` takes them."""
+        return {"settings": self.settings, **self.tables(), "versions": versions()}
+
+    def value(self, measure: str) -> float | None:
+        """One value of the summary."""
+        found: dict[str, float | None] = {row["measure"]: row["value"] for row in self.summary}
+        return found[measure]
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write ``probe.json``, a CSV file for each table, and three pictures.
+
+        Returns:
+            The files.
+        """
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        files = [target / "probe.json"]
+        write_json(files[0], self.to_dict())
+        for name, rows in self.tables().items():
+            files.append(target / f"{name}.csv")
+            write_csv(files[-1], rows)
+        return files + write_figures(target, self)
+
+
+def probe(
+    agent: str | Agent,
+    opponents: str | Agent | Sequence[str | Agent] | None = None,
+    *,
+    num_players: int | None = None,
+    games: int = DEFAULT_GAMES,
+    seed: int = 0,
+    config: MegalandConfig | None = None,
+    progress: Progress | None = None,
+) -> Probe:
+    """Measure the decisions that an agent meets in play.
+
+    Args:
+        agent: the agent, or its name (``make_agent``).
+        opponents: one for all other seats, or P - 1 of them, in the order in which they sit to the left of the agent,
+            which then has every seat equally often; by default it has all seats at once.
+        num_players: P; by default that of ``config``, or 4.
+        games: how many games; with opponents rounded up to a multiple of P.
+        seed: another seed is other luck (``arena.Plan``).
+        config: of the games; the default is the full game.
+        progress: told how many games are finished, and of how many.
+
+    Raises:
+        AgentError: an agent failed, or chose what it may not.
+        ValueError: there is no such agent, or an argument has no meaning.
+    """
+    config = config_for(num_players, config)
+    players = config.num_players
+    others = [] if opponents is None else opponents_for(opponents, players)
+    distinct = list({other if isinstance(other, str) else id(other): other for other in others}.values())
+    cast = (0, *(1 + distinct.index(other) for other in others)) if others else (0,) * players
+    recorder = Recorder(make_agent(agent))
+    roster = (recorder, *map(make_agent, distinct))
+    plan = Plan(
+        agents=roster,
+        names=tuple(map(agent_name, [agent, *distinct])),
+        config=config,
+        line_ups=(LineUp(tuple(sorted(cast)), (), orders=(cast,)),),
+        games=games,
+        seed=seed,
+    )
+    # The same agent in all seats plays each seed's game alike however the table turns, so once will do.
+    games_per_seed = players if others else 1
+    num_seeds = plan.num_seeds(0) if others else games
+    counted: Tally | None = None
+    at_once = max(1, MOST_AT_ONCE // games_per_seed)
+    for first in range(0, num_seeds, at_once):
+        chunk = Chunk(0, first, min(at_once, num_seeds - first))
+        played = slice(None) if others else slice(None, None, players)
+        matches = play(
+            config,
+            roster,
+            plan.seats(chunk)[played],
+            plan.seeds(chunk)[played],
+            batch=DEFAULT_BATCH,  # all at once, so that a game's place in the batch is its place here
+            progress=_part_of(progress, first * games_per_seed, num_seeds * games_per_seed),
+            names=plan.names,
+        )
+        part = tally(recorder.decided(), matches, 0, config, games_per_seed)
+        counted = part if counted is None else counted + part
+    assert counted is not None
+    settings = {
+        "agent": agent_name(agent),
+        "opponents": list(map(agent_name, others)) or [AT_ALL_SEATS],
+        "players": players,
+        "games": num_seeds * games_per_seed,
+        "seed": seed,
+        "config": config.to_dict(),
+    }
+    return Probe(settings, **tables(counted))
+
+
+def _part_of(progress: Progress | None, before: int, total: int) -> Progress | None:
+    return None if progress is None else lambda finished, _: progress(before + finished, total)
+
+
+# ------------------------------------------------------------------------------------------------------ the command
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``megaland probe``."""
+    parser.add_argument(
+        "agent", metavar="AGENT", help="who is probed, such as ppo:path=runs/ppo-1/policy (megaland agents)"
+    )
+    parser.add_argument(
+        "--opponents",
+        metavar="AGENTS",
+        action="append",
+        help="one agent for all other seats or one for each, separated by commas or the option repeated "
+        "(the agent itself has all seats)",
+    )
+    parser.add_argument("--players", type=int, default=DEFAULT_PLAYERS, help="at the table, 2 to 5 (%(default)s)")
+    parser.add_argument("--games", type=int, default=DEFAULT_GAMES, help="(%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="another seed is other luck (%(default)s)")
+    parser.add_argument("--out", metavar="DIR", default=DEFAULT_FOLDER, help="for tables and pictures (%(default)s)")
+    add_config_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play and measure, show the tables, and write them."""
+    _check_folder(Path(arguments.out))
+    opponents = [spec.strip() for text in arguments.opponents or [] for spec in split_specs(text)]
+    began = time.perf_counter()
+    with games_bar() as progress:
+        result = probe(
+            arguments.agent,
+            opponents or None,
+            games=arguments.games,
+            seed=arguments.seed,
+            config=config_from(arguments),
+            progress=progress,
+        )
+    files = result.save(arguments.out)
+    seconds = time.perf_counter() - began
+    console = screen()
+    show(result, console)
+    names = ", ".join(file.name for file in files)
+    text = f"{result.settings['games']:,} games, {seconds:.1f} s\nwritten to {arguments.out}: {names}"
+    console.print(text, style="dim", highlight=False, soft_wrap=True)
+    return 0
+
+
+def _check_folder(path: Path) -> None:
+    """Tell before the work, not after it, that a folder could not be made."""
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise NotADirectoryError(f"cannot write to {path}: {there} is not a folder")
+
+
+# ------------------------------------------------------------------------------------------------------ the screen
+
+CAVEAT = (
+    "The solver plays best where every treasure is worth 1, a coin too, and a jump token what it adds to a later run. "
+    "To a good player treasures are not all worth the same, and it may do better by departing from the solver: "
+    "this is a measure beside its play, not a verdict on it."
+)
+
+
+def show(result: Probe, console: Console) -> None:
+    """The most important of the tables."""
+    settings = result.settings
+    title = f"{settings['agent']}, {settings['players']} players, against {', '.join(settings['opponents'])}"
+    for table in (
+        _push_your_luck(result, title),
+        _by_danger(result),
+        _jumps(result),
+        _purchases(result),
+        _treasures(result),
+    ):
+        console.print(table)
+        console.print()
+    console.print(CAVEAT, highlight=False)
+
+
+def _push_your_luck(result: Probe, title: str) -> Any:
+    table = _table(title, "stay or leave", "value")
+    table.add_column(f"{CONFIDENCE:.0%} interval", justify="right")
+    rows = {row["measure"]: row for row in result.summary}
+    for measure, what, form in (
+        ("runs", "level runs", "{:,.0f}"),
+        ("stay_or_leave_decisions", "decisions", "{:,.0f}"),
+        ("optimal_share", "as good as the solver's", "{:.1%}"),
+        ("loss_per_decision", "loss per decision, in treasures", "{:.3f}"),
+        ("loss_per_run", "loss per run, in treasures", "{:.3f}"),
+        ("leave_share", "leaves", "{:.1%}"),
+        ("solver_leave_share", "  the solver in its place", "{:.1%}"),
+        ("carried_when_leaving", "treasures carried when leaving", "{:.2f}"),
+        ("falls_per_run", "runs that end in a fall", "{:.1%}"),
+    ):
+        row = rows[measure]
+        interval = "" if row["low"] is None else f"{form.format(row['low'])} to {form.format(row['high'])}"
+        table.add_row(what, _said(row["value"], form), interval)
+    return table
+
+
+def _by_danger(result: Probe) -> Any:
+    table = _table(
+        "By the chance to fall on the next card", "up to", "decisions", "leaves", "the solver", "as good", "loss"
+    )
+    for row in result.leaving_by_danger:
+        shares = (f"{row[name]:.1%}" for name in ("leave_share", "solver_leave_share", "optimal_share"))
+        table.add_row(f"{row['fall_chance_to']:.1f}", f"{row['decisions']:,}", *shares, f"{row['loss']:.3f}")
+    return table
+
+
+def _jumps(result: Probe) -> Any:
+    table = _table("Jump tokens and the Rabbit", "what", "value")
+    for row in result.jumps:
+        what = "jumps" if row["solver"] == "jump" else "saves the token"
+        shown = "" if row["jump_share"] is None else f"{row['jump_share']:.1%} of {row['decisions']:,}"
+        table.add_row(f"jumps where the solver {what}", shown)
+    table.add_row("loss of these decisions per run, in treasures", _said(result.value("jump_loss_per_run"), "{:.3f}"))
+    for row in result.tokens:
+        table.add_row(f"{row['a_jump']}: jumped, walked", f"{row['jumped']:,}, {row['walked']:,}")
+    table.add_row("tokens wasted", _said(result.value("tokens_wasted_share"), "{:.1%}"))
+    for row in result.trades:
+        more = " or more" if row is result.trades[-1] else ""
+        shown = "" if row["share"] is None else f"{row['share']:.1%} of {row['decisions']:,}"
+        table.add_row(f"trades with {row['carrots']}{more} carrots", shown)
+    return table
+
+
+def _purchases(result: Probe) -> Any:
+    """Per hundred turns, round by round."""
+    most = result.turns[0]["turns"]
+    rounds = [row["round"] for row in result.turns if row["turns"] >= SHARE_OF_ROUNDS * most][:ROUNDS_SHOWN]
+    table = _table("Bought per 100 turns in games that have it on offer, by round", "", *map(str, rounds), "all")
+    for item in ITEMS:
+        rows = {row["round"]: row for row in result.purchases if row["item"] == item}
+        if rows:
+            everything = sum(row["bought"] for row in rows.values()) / sum(row["turns"] for row in rows.values())
+            cells = (f"{100 * rows[number]['per_turn']:.0f}" if number in rows else "" for number in rounds)
+            table.add_row(item, *cells, f"{100 * everything:.1f}")
+    turns = {row["round"]: row for row in result.turns}
+    for what, name in (("passes, with something affordable", "passes"), ("  nothing bought before", "passes_at_once")):
+        everything = sum(row[name] for row in turns.values()) / sum(row["turns"] for row in turns.values())
+        cells = (f"{100 * turns[number][name] / turns[number]['turns']:.0f}" for number in rounds)
+        table.add_row(what, *cells, f"{100 * everything:.1f}")
+    return table
+
+
+def _treasures(result: Probe) -> Any:
+    names = list(dict.fromkeys(row["treasure"] for row in result.treasures))
+    table = _table("How often a treasure is chosen where it could be", "", "decisions", *names)
+    for choice, what in (
+        ("pay", "to pay"),
+        ("store", "to store"),
+        ("herb_hut", "to keep by a Herb Hut"),
+        ("reptile", "to swap at a Reptile Stable"),
+    ):
+        rows = [row for row in result.treasures if row["choice"] == choice]
+        table.add_row(what, f"{rows[0]['decisions']:,}", *(_said(row["share"], "{:.0%}") for row in rows))
+    return table
+
+
+def _table(title: str, *columns: str) -> Any:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(title), title_justify="left", caption_justify="left")
+    for number, name in enumerate(columns):
+        table.add_column(name, justify="right" if number else "left")
+    return table
+
+
+def _said(value: float | None, form: str) -> str:
+    return "" if value is None else form.format(value)

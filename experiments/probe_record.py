@@ -1,0 +1,96 @@
+"""What an agent decided, and where: the columns that ``megaland probe`` measures, kept while games are played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env import Decisions, Kind
+from megaland_env.agent import Agent
+from megaland_env.cards import NUM_LEVEL_CARDS
+
+_CARD_BITS = np.int16(1) << np.arange(NUM_LEVEL_CARDS, dtype=np.int16)
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """M decisions of one agent, in the order in which they were made. All hands and buildings are its own.
+
+    Attributes:
+        game: (M,) int64, position in the batch.
+        seat: (M,) int64.
+        kind: (M,) uint8, the ``Kind``.
+        round: (M,) int32, from 1.
+        action: (M,) what it chose.
+        legal: (M,) uint64, what it could choose: bit a for action a.
+        unseen: (M,) int16, the level cards yet to come: bit c for card c.
+        hearts: (M,) uint8, not yet lost in this level.
+        jumps: (M,) uint8, jump tokens.
+        carried: (M, 6) uint8.
+        home: (M, 6) uint8.
+        picked: (M, 6) uint8, chosen to be kept so far.
+        buildings: (M, 23) uint8, copies owned.
+    """
+
+    game: npt.NDArray[np.int64]
+    seat: npt.NDArray[np.int64]
+    kind: npt.NDArray[np.uint8]
+    round: npt.NDArray[np.int32]
+    action: npt.NDArray[Any]
+    legal: npt.NDArray[np.uint64]
+    unseen: npt.NDArray[np.int16]
+    hearts: npt.NDArray[np.uint8]
+    jumps: npt.NDArray[np.uint8]
+    carried: npt.NDArray[np.uint8]
+    home: npt.NDArray[np.uint8]
+    picked: npt.NDArray[np.uint8]
+    buildings: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return int(self.game.size)
+
+    def __getitem__(self, rows: npt.NDArray[Any]) -> Decided:
+        """Some of them, by positions or a mask (M,)."""
+        return Decided(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def of(self, *kinds: Kind) -> Decided:
+        """Those of some kinds."""
+        return self[np.isin(self.kind, kinds)]
+
+
+class Recorder:
+    """An agent that plays exactly as another does, and keeps what it decided where.
+
+    Args:
+        agent: the other.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._parts: list[Decided] = []
+
+    def act(self, decisions: Decisions) -> npt.NDArray[Any]:
+        """(M,) the actions of the other."""
+        actions = self._agent.act(decisions)
+        view = decisions.view
+        own = (view.hearts, view.jumps, view.carried, view.home, view.picked, view.buildings)
+        part = (
+            decisions.game,
+            decisions.seat,
+            decisions.kind,
+            view.round,
+            actions,
+            decisions.legal_bits,
+            view.unseen @ _CARD_BITS,
+            *(array[:, 0].copy() for array in own),  # of the whole table nothing is kept
+        )
+        self._parts.append(Decided(*part))
+        return actions
+
+    def decided(self) -> Decided:
+        """All decisions so far, at least one; they are forgotten here."""
+        parts, self._parts = self._parts, []
+        return Decided(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Decided)))
