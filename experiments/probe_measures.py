@@ -232,7 +232,7 @@ def tally(
     jumped = jump.action == JUMP
     of_jump = (np.ones(len(jump)), jumped, worth.optimal[~running], worth.loss[~running])
     says_jump = worth.cares[~running].astype(np.int64)
-    under = _under_the_card(jump, next_cards(jump, matches.seeds))
+    under = under_the_card(jump, next_cards(jump, matches.seeds))
 
     seats = (matches.line_ups == agent).sum(axis=1)
     seed_of = np.arange(len(matches)) // games_per_seed
@@ -273,7 +273,7 @@ def _sums(at: Any, shape: int | tuple[int, ...], *values: npt.NDArray[Any]) -> F
     return stacked
 
 
-def _under_the_card(jump: Decided, cards: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+def under_the_card(jump: Decided, cards: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
     """(M,) which of ``UNDER_THE_CARD`` a jump is."""
     hurt = damages(jump, cards)
     over = JUMP_SYMBOLS[cards]
