@@ -19,7 +19,7 @@ from experiments.intervals import CONFIDENCE
 from experiments.line_ups import LineUp
 from experiments.matches import DEFAULT_BATCH, Progress, agent_name, play
 from experiments.output import games_bar, screen, versions, write_csv, write_json
-from experiments.probe_figure import SHARE_OF_ROUNDS, write_figures
+from experiments.probe_figure import FEWEST, SHARE_OF_ROUNDS, write_figures
 from experiments.probe_measures import ITEMS, Row, Tally, tables, tally
 from experiments.probe_record import Recorder
 from megaland_env import MegalandConfig
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 DEFAULT_GAMES = 2000
 DEFAULT_PLAYERS = 4
 DEFAULT_FOLDER = "runs/probe"
-MOST_AT_ONCE = 4096
-"""Games played and measured at once: their decisions take some hundred megabytes."""
+MOST_AT_ONCE = 2048
+"""Games played and measured at once: their decisions take some tens of megabytes, more in very long games."""
 
 AT_ALL_SEATS = "itself"
 ROUNDS_SHOWN = 12  # on the screen
@@ -246,9 +246,12 @@ CAVEAT = (
 def show(result: Probe, console: Console) -> None:
     """The most important of the tables."""
     settings = result.settings
-    title = f"{settings['agent']}, {settings['players']} players, against {', '.join(settings['opponents'])}"
+    title = (
+        f"{settings['agent']}, {settings['players']} players, against {', '.join(dict.fromkeys(settings['opponents']))}"
+    )
     for table in (
         _push_your_luck(result, title),
+        _map(result),
         _by_danger(result),
         _jumps(result),
         _purchases(result),
@@ -278,6 +281,20 @@ def _push_your_luck(result: Probe, title: str) -> Any:
         interval = "" if row["low"] is None else f"{form.format(row['low'])} to {form.format(row['high'])}"
         table.add_row(what, _said(row["value"], form), interval)
     return table
+
+
+def _map(result: Probe) -> Any:
+    unseen = range(9, 0, -1)  # as a run goes on
+    table = _table("Leaves, and the solver in the same states, in %", "hearts; cards unseen:", *map(str, unseen))
+    cells = {(row["hearts"], row["unseen"]): row for row in result.leaving if row["decisions"] >= FEWEST}
+    for hearts in sorted({hearts for hearts, _ in cells}, reverse=True):
+        rows = (cells.get((hearts, number)) for number in unseen)
+        table.add_row(str(hearts), *("" if row is None else _both(row) for row in rows))
+    return table
+
+
+def _both(row: Row) -> str:
+    return f"{100 * row['leave_share']:.0f} [dim]{100 * row['solver_leave_share']:.0f}[/dim]"
 
 
 def _by_danger(result: Probe) -> Any:

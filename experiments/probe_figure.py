@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 OTHER_COLOUR = "#ee7733"  # orange and blue are told apart by all
 AGENT, SOLVER = "agent", "solver"
 SHARE_OF_ROUNDS = 0.1
-"""Rounds are shown as far as one game in ten goes."""
+"""Rounds are shown as far as one game in ten goes, ..."""
+
+MOST_ROUNDS = 20
+"""... and no more than so many."""
 
 FEWEST = 10
 """What is a share of fewer decisions is left out: it says nothing."""
@@ -107,7 +110,7 @@ def _curves(axes: Axes, at: Sequence[float], rows: Sequence[Row]) -> None:
 
 def _purchases(result: Probe) -> Figure:
     most = result.turns[0]["turns"]
-    turns = [row for row in result.turns if row["turns"] >= SHARE_OF_ROUNDS * most]
+    turns = [row for row in result.turns if row["turns"] >= SHARE_OF_ROUNDS * most][:MOST_ROUNDS]
     rounds = [row["round"] for row in turns]
     bought = {(row["item"], row["round"]): row["per_turn"] for row in result.purchases}
     items = [item for item in ITEMS if any((item, number) in bought for number in rounds)]
@@ -136,7 +139,7 @@ def _purchases(result: Probe) -> Figure:
         right.plot(rounds, shares_of, style, color=colour, label=what, linewidth=width)
     right.set_title("Turns in which it ..., %")
     _percent(right)
-    right.set_xticks(rounds)
+    right.set_xticks(rounds[:: 1 + len(rounds) // 13])
     right.set_xlabel("round")
     right.set_ylim(-2, 132)  # with room for the legend
     right.legend(frameon=False, loc="upper left")
