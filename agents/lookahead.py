@@ -51,7 +51,7 @@ class LookaheadAgent:
         ValueError: a parameter is out of range, or there is no such policy.
     """
 
-    def __init__(self, policy: str | Agent = "threshold", rollouts: int = 32, horizon: int = 1, seed: int = 0) -> None:
+    def __init__(self, policy: str | Agent = "planner", rollouts: int = 16, horizon: int = 1, seed: int = 0) -> None:
         check_number("rollouts", rollouts, "games", least=1)
         check_number("horizon", horizon, "rounds", least=1)
         rng.as_words([seed])

@@ -2,10 +2,10 @@
 
 Each seat has a *strength*, a weighted sum of what it has, and wins with a chance in proportion to ``exp(strength)``: a
 conditional logit model (McFadden 1974). The weights are those that fit best to who won 48,000 games of 2 to 5 players,
-between plain agents (``python -m experiments.fit_win_chance`` finds them anew). Coins weigh more the nearer
-somebody is to the end. All else weighs the same throughout: what it will still bring becomes less as the weight of a
-coin becomes more. Weights of their own for each number of players and each part of the game gain no more than 0.02 in
-the mean log-likelihood, which is -1.03 with four players, where equal chances have -1.39.
+between planners and plain agents (``python -m experiments.fit_win_chance`` finds them anew). Coins weigh more the
+nearer somebody is to the end. All else weighs the same throughout: what it will still bring becomes less as the weight
+of a coin becomes more. Weights of their own for four players gain 0.004 in the mean log-likelihood, which is -1.00
+there, where equal chances have -1.39.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from megaland_env import Building, View
 from megaland_env.cards import START_HEARTS, WINNING_COINS
 
 # The strength of one of each, in hundredths; an integer sum is the same in any batch.
-COIN = 14
-COIN_AT_THE_END = 45  # so much more when somebody has 20 coins, and in proportion before
-HEART = 104  # each one more than at the start
-TREASURE = 8  # at home
-TREASURE_TYPE = 16  # each type at home
-JUMP = 23
+COIN = 7
+COIN_AT_THE_END = 60  # so much more when somebody has 20 coins, and in proportion before
+HEART = 93  # each one more than at the start
+TREASURE = 13  # at home
+TREASURE_TYPE = 49  # each type at home
+JUMP = 37
 BUILDINGS: dict[Building, int] = {
-    Building.SANDWICH_STAND: -1,
-    Building.CAFE: -8,
-    Building.ARCADE: 9,
-    Building.BAZAAR_OF_ODDITIES: 5,
-    Building.HOTEL: -26,
-    Building.TEMPLE_OF_ZOZ: 35,
-    Building.HERB_HUT: 21,
-    Building.REPTILE_STABLE: 18,
-    Building.GYM: 7,
-    Building.HOSPITAL: 81,
-    Building.OSTRICH_RANCH: 7,
-    Building.BOWLING_ALLEY: 100,
-    Building.FISH_VENDOR: 3,
+    Building.SANDWICH_STAND: -10,
+    Building.CAFE: -12,
+    Building.ARCADE: 13,
+    Building.BAZAAR_OF_ODDITIES: 18,
+    Building.HOTEL: -22,
+    Building.TEMPLE_OF_ZOZ: 46,
+    Building.HERB_HUT: 29,
+    Building.REPTILE_STABLE: 6,
+    Building.GYM: -1,
+    Building.HOSPITAL: 80,
+    Building.OSTRICH_RANCH: 0,
+    Building.BOWLING_ALLEY: 87,
+    Building.FISH_VENDOR: 2,
     Building.SMITHY: 91,
-    Building.FISHING_POND: 95,
-    Building.SOAP_MAKERS: 57,
-    Building.HALL_OF_ELDERS: 23,
+    Building.FISHING_POND: 42,
+    Building.SOAP_MAKERS: 31,
+    Building.HALL_OF_ELDERS: 12,
     Building.TOLL_BOOTH: 76,
-    Building.LABORATORY: 1,
-    Building.LODGE: 188,
-    Building.ROOT_MARKET: 15,
-    Building.ARENA: -11,
-    Building.ENDLESS_MINE: 281,
+    Building.LABORATORY: 9,
+    Building.LODGE: 184,
+    Building.ROOT_MARKET: 20,
+    Building.ARENA: -4,
+    Building.ENDLESS_MINE: 273,
 }
 """Beside the coins at once, which are counted as coins."""
 

@@ -18,7 +18,7 @@ from megaland_env.cards import MAX_PLAYERS, MIN_PLAYERS, START_HEARTS, WINNING_C
 
 Floats = npt.NDArray[np.float64]
 
-PLAYERS = ("threshold", "threshold:risk=0.3", "engine", "saver", "hearts")
+PLAYERS = ("planner", "planner", "threshold", "engine", "hearts")
 WEIGHTS = ("COIN", "COIN_AT_THE_END", "HEART", "TREASURE", "TREASURE_TYPE", "JUMP", *(b.name for b in Building))
 PENALTY = 1e-5  # on squared weights; holds those that seldom matter near 0
 STEPS = 12
