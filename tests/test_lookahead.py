@@ -76,7 +76,7 @@ def test_it_wins_when_it_can_be_done_tonight() -> None:
     buyer = {"coins": 16, "home": {"egg": 1, "fish": 1, "gear": 1, "stone": 1, "carrot": 1}}
     other = {"coins": 18, "buildings": {"Lodge": 1}}
     snapshot = state([buyer, other], "buy", market=["Endless Mine", "Arena"], round_number=4)
-    for agent, wins in ((ThresholdAgent(), False), (LookaheadAgent(rollouts=8), True)):
+    for agent, wins in ((ThresholdAgent(), False), (LookaheadAgent("threshold", rollouts=8), True)):
         games = MegalandGames.restore([snapshot])
         while games.kind[0] != Kind.NONE:
             decisions = games.decisions()
@@ -86,7 +86,7 @@ def test_it_wins_when_it_can_be_done_tonight() -> None:
 
 
 def test_it_beats_its_own_policy() -> None:
-    result = evaluate(LookaheadAgent(rollouts=6), "threshold", num_players=4, games=40, seed=1)
+    result = evaluate(LookaheadAgent("threshold", rollouts=6), "threshold", num_players=4, games=40, seed=1)
     assert result.win_share > result.par
 
 
@@ -98,7 +98,7 @@ def test_the_cards_to_come_are_not_known_to_it() -> None:
     in_danger = {"hearts": 1, "max_hearts": 4, "carried": many}  # 6 of 9 cards make it fall, but not the next one
     assert decide(LookaheadAgent(ALL_IN), state([in_danger, {}], "run", reveals=["Spires"])) == "LEAVE"
     at_ease = {"hearts": 3, "max_hearts": 4, "carried": {"egg": 1}}  # 1 of 9 cards makes it fall, and it is the next
-    assert decide(LookaheadAgent(), state([at_ease, {}], "run", reveals=["Red Serpent"])) == "STAY"
+    assert decide(LookaheadAgent("threshold"), state([at_ease, {}], "run", reveals=["Red Serpent"])) == "STAY"
 
 
 class Spy:
@@ -139,7 +139,7 @@ def test_who_decides_at_the_same_moment_is_played_by_the_policy() -> None:
 
 @pytest.mark.parametrize("players", [2, 5])
 def test_it_is_legal_in_every_kind_of_decision(players: int) -> None:
-    agent = LookaheadAgent(rollouts=2)
+    agent = LookaheadAgent("threshold", rollouts=2)
     kinds: set[int] = set()
     for skip_forced in (True, False):
         games = MegalandGames(MegalandConfig(num_players=players, skip_forced=skip_forced, market="random"), 25)
@@ -157,20 +157,20 @@ def test_it_is_legal_in_every_kind_of_decision(players: int) -> None:
 
 def test_it_answers_the_same_in_any_batch_and_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     decisions = some_decisions()
-    together = LookaheadAgent(rollouts=16).act(decisions)
-    alone = [LookaheadAgent(rollouts=16).act(decisions[[row]])[0] for row in range(len(decisions))]
+    together = LookaheadAgent("threshold", rollouts=16).act(decisions)
+    alone = [LookaheadAgent("threshold", rollouts=16).act(decisions[[row]])[0] for row in range(len(decisions))]
     assert together.tolist() == alone
-    backwards = LookaheadAgent(rollouts=16).act(decisions[::-1])
+    backwards = LookaheadAgent("threshold", rollouts=16).act(decisions[::-1])
     assert backwards[::-1].tolist() == alone
     monkeypatch.setattr(lookahead, "MOST_GAMES", 100)
-    assert LookaheadAgent(rollouts=16).act(decisions).tolist() == alone
+    assert LookaheadAgent("threshold", rollouts=16).act(decisions).tolist() == alone
 
 
 def test_a_long_horizon_plays_to_the_end() -> None:
     ahead = {"coins": 17, "buildings": {"Lodge": 1}}  # wins tonight, whatever it does: all that it can do is worth 1
     games = MegalandGames.restore([state([ahead, {"in_level": False}], "run")])
     values = []
-    agent = LookaheadAgent(horizon=50)
+    agent = LookaheadAgent("threshold", horizon=50)
     for action in ("STAY", "LEAVE"):
         forked = games.decisions()[:1].fork(3)
         values.append(agent._play(forked, np.zeros(3, np.int64), np.full(3, Action[action])).tolist())
@@ -179,7 +179,7 @@ def test_a_long_horizon_plays_to_the_end() -> None:
 
 def test_another_seed_is_other_luck() -> None:
     decisions = some_decisions(number=40)
-    answers = [LookaheadAgent(rollouts=1, seed=seed).act(decisions).tolist() for seed in (0, 0, 1)]
+    answers = [LookaheadAgent("threshold", rollouts=1, seed=seed).act(decisions).tolist() for seed in (0, 0, 1)]
     assert answers[0] == answers[1] != answers[2]
 
 
@@ -188,9 +188,9 @@ def test_it_passes_where_nobody_asks() -> None:
     games.reset(0)
     games.step(np.array([[Action["LEAVE"]] * 4] * 2))
     idle = games.rows(np.repeat([0, 1], 4), np.tile(np.arange(4), 2))
-    actions = LookaheadAgent(rollouts=2).act(idle)
+    actions = LookaheadAgent("threshold", rollouts=2).act(idle)
     assert (actions[idle.kind == Kind.NONE] == Action["PASS"]).all()
-    assert LookaheadAgent().act(idle[:0]).shape == (0,)
+    assert LookaheadAgent("threshold").act(idle[:0]).shape == (0,)
 
 
 def test_the_policy_may_be_any_agent() -> None:
