@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from agents.heuristic import Actions, HeuristicAgent, most_held
 from agents.run_solver import RunModel, solve
-from agents.valuation import MOST_TOKEN_WORTH, Floats, Numbers, Valuation
-from megaland_env import Building, Decisions
+from agents.valuation import MOST_TOKEN_WORTH, Counts, Floats, Numbers, Valuation
+from megaland_env import Building, Decisions, View
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, JUMP, LEAVE, PASS, STAY
 from megaland_env.cards import (
     BAZAAR_COINS,
@@ -142,34 +142,21 @@ class _Situation:
         own = view.buildings.T[:, 0]
         home, brought = (hand.T[:, 0].astype(np.int8) for hand in (view.home, view.carried))
         carried = brought.sum(axis=0).astype(np.float32)
-        hand = home + brought
-        now = values.hand(hand)
-        gain = now - values.hand(home)
-        deck = view.deck.T.astype(np.float32)
-        deck = np.where(deck.sum(axis=0) > 0, deck, view.discard.T)
-        draw = np.zeros_like(now)
-        for treasure in Treasure:
-            more = hand.copy()
-            more[treasure] += 1
-            draw += deck[treasure] * (values.hand(more) - now)
-        draw /= np.maximum(deck.sum(axis=0), 1)
+        bazaars = own[Building.BAZAAR_OF_ODDITIES]
+        pays_bazaar = carried >= BAZAAR_TREASURES
 
         # Hands are worth more in jumps than in steps; between their worth and that of any treasures lies the truth.
         usual = values.spend[4] / 4
         smooth = np.asarray(numbers.smooth, np.float32)
-        draw = (1 - smooth) * draw + smooth * usual
-        gain = (1 - smooth) * gain + smooth * usual * carried
-        bazaars = own[Building.BAZAAR_OF_ODDITIES]
-        reached = carried >= BAZAAR_TREASURES
-        gain = gain + BAZAAR_COINS * bazaars * reached
+        gain = (1 - smooth) * (values.hand(home + brought) - values.hand(home)) + smooth * usual * carried
+        gain += BAZAAR_COINS * bazaars * pays_bazaar
+        draw = (1 - smooth) * _worth_of_a_draw(view, values, home + brought) + smooth * usual
         draw = np.maximum(draw, np.float32(1e-3))
 
-        spared = np.minimum(own[Building.HERB_HUT], carried) * gain / np.maximum(carried, 1)
+        spared = np.minimum(own[Building.HERB_HUT], carried) * gain / np.maximum(carried, 1)  # L7
         spared += own[Building.LABORATORY] * draw
-        hospitals = view.buildings.T[Building.HOSPITAL, 1:]
-        others = hospitals[0] + hospitals[-1] if hospitals.shape[0] > 1 else hospitals[0]
-        lost = gain - spared + np.asarray(numbers.spite, np.float32) * HOSPITAL_COINS * others
-        self.carried = lost / draw
+        hospitals = np.asarray(numbers.spite, np.float32) * HOSPITAL_COINS * _neighbours_hospitals(view)
+        self.carried = (gain - spared + hospitals) / draw
 
         self._at = ((view.unseen.T * _CARD_BITS[:, None]).sum(axis=0) * (MAX_HEARTS + 1) + view.hearts.T[0]) * (
             _MOST_TOKENS + 1
@@ -177,7 +164,7 @@ class _Situation:
         self._key = _pack(
             own[Building.SOAP_MAKERS] > 0,
             np.minimum(own[Building.TEMPLE_OF_ZOZ], _MOST_COPIES),
-            np.minimum(bazaars, _MOST_COPIES) * ~reached,
+            np.minimum(bazaars, _MOST_COPIES) * ~pays_bazaar,
             brought[Treasure.CARROT] >= RABBIT_CARROTS,
             # In the last round a token is worth nothing any more.
             np.where(values.nights < 1.5, 0, np.rint(np.asarray(numbers.token) / _TOKEN_STEP)),
@@ -191,6 +178,27 @@ class _Situation:
             table: Floats = getattr(_limits(int(key)), what)
             found[rows] = table.take(self._at[rows])
         return found
+
+
+def _worth_of_a_draw(view: View, values: Valuation, hand: Counts) -> Floats:
+    """(M,) what one more treasure adds to the worth of a hand on average (D1)."""
+    deck = view.deck.T.astype(np.float32)
+    deck = np.where(deck.sum(axis=0) > 0, deck, view.discard.T)
+    now = values.hand(hand)
+    total = np.zeros_like(now)
+    for treasure in Treasure:
+        more = hand.copy()
+        more[treasure] += 1
+        total += deck[treasure] * (values.hand(more) - now)
+    mean: Floats = total / np.maximum(deck.sum(axis=0), 1)
+    return mean
+
+
+def _neighbours_hospitals(view: View) -> npt.NDArray[np.uint8]:
+    """(M,) how many pay when the deciding seat falls (L7); with two players the one neighbour counts once."""
+    others = view.buildings.T[Building.HOSPITAL, 1:]
+    neighbours: npt.NDArray[np.uint8] = others[0] + others[-1] if len(others) > 1 else others[0]
+    return neighbours
 
 
 @dataclass(frozen=True, eq=False)
