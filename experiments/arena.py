@@ -27,7 +27,7 @@ from experiments.matches import DEFAULT_BATCH, AgentError, Matches, Progress, co
 from megaland_env import MegalandConfig, rng
 from megaland_env.agent import Agent, make_agent
 
-PORTION_SECONDS = 10.0
+PORTION_SECONDS = 30.0
 """What a portion should take; so much work may be lost when a run is stopped."""
 
 WORTH_SENDING = 1024
