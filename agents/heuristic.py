@@ -168,13 +168,15 @@ def most_held(
 
 def check_chance(name: str, value: float) -> None:
     """Raise a ValueError if a parameter is not a chance."""
-    if not 0 <= value <= 1:
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not (number and 0 <= value <= 1):
         raise ValueError(f"{name} is {value!r}; it must be a chance from 0 to 1")
 
 
 def check_number(name: str, value: int, of_what: str, least: int = 0) -> None:
     """Raise a ValueError if a parameter is not a whole number from ``least`` on."""
-    if not (isinstance(value, (int, np.integer)) and value >= least):
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not (whole and value >= least):
         raise ValueError(f"{name} is {value!r}; it must be a number of {of_what}, {least} or more")
 
 

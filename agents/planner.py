@@ -71,6 +71,8 @@ class PlannerAgent(HeuristicAgent):
         store: float | None = None,
     ) -> None:
         super().__init__(risk=1.0, jump_risk=1.0)  # both are decided otherwise here
+        if not (numbers is None or isinstance(numbers, Numbers)):
+            raise ValueError(f"numbers is {numbers!r}; it must be Numbers (valuation.py), or each by its own name")
         changes = {
             "boldness": boldness,
             "smooth": smooth,

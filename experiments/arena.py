@@ -68,7 +68,7 @@ class Plan:
             same for all line-ups.
 
     Raises:
-        ValueError: ``games`` is out of range.
+        ValueError: ``games`` is out of range, or ``seed`` no integer.
     """
 
     agents: tuple[str | Agent, ...]
@@ -80,8 +80,11 @@ class Plan:
 
     def __post_init__(self) -> None:
         most = MOST_SEEDS * min(line_up.num_players for line_up in self.line_ups)
+        if isinstance(self.games, bool) or not isinstance(self.games, (int, np.integer)):
+            raise ValueError(f"games is {self.games!r}; it must be a whole number")
         if not 1 <= self.games <= most:
             raise ValueError(f"games is {self.games}; it must be from 1 to {most}")
+        rng.as_words([self.seed])
 
     def num_seeds(self, line_up: int) -> int:
         """On how much different luck a line-up plays."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import zipfile
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +26,7 @@ FORMAT = "megaland-tournament/1"
 
 _NAME = re.compile(r"line-up-(\d+)-seeds-(\d+)-(\d+)\.npz")
 _STORED = [field.name for field in fields(Matches) if field.name not in ("seeds", "line_ups")]  # these the plan knows
+_OF_SEATS = ("winners", "coins", "decisions")  # (N, P); the others are (N,)
 
 
 class FolderError(ValueError):
@@ -66,6 +66,7 @@ class ArenaFolder:
         except ValueError as error:
             raise FolderError(f"{file} is damaged: {error}; delete the folder, or name another") from None
         if found == settings:
+            self._games.mkdir(exist_ok=True)
             return
         before = found if isinstance(found, dict) else {}
         differences = [
@@ -84,7 +85,17 @@ class ArenaFolder:
     @cached_property
     def _known(self) -> set[Chunk]:
         names = (_NAME.fullmatch(entry.name) for entry in self._games.iterdir())
-        return {Chunk(*map(int, match.groups())) for match in names if match}
+        found = sorted(Chunk(*map(int, match.groups())) for match in names if match)
+        known: set[Chunk] = set()
+        reached = [0] * len(self._plan.line_ups)
+        for chunk in found:
+            line_up, first, number = chunk
+            if line_up >= len(reached) or first + number > self._plan.num_seeds(line_up):
+                raise FolderError(f"{self._file(chunk)} is of another tournament; delete it and run again")
+            if first >= reached[line_up]:  # else two runs at once have played the same games, which are alike
+                known.add(chunk)
+                reached[line_up] = first + number
+        return known
 
     def chunks(self) -> list[Chunk]:
         """Those that are there already."""
@@ -105,13 +116,15 @@ class ArenaFolder:
         """
         file = self._file(chunk)
         seats = self._plan.seats(chunk)
+        content = io.BytesIO(file.read_bytes())
         try:
-            with file.open("rb") as opened, np.load(opened, allow_pickle=False) as stored:
+            with np.load(content, allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in _STORED}
-        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except Exception as error:  # a damaged archive fails in a dozen ways
             raise FolderError(f"{file} is damaged ({error}); delete it and run again: it is then played anew") from None
         matches = Matches(seeds=self._plan.seeds(chunk), line_ups=seats, **arrays)
-        if matches.winners.shape != seats.shape or any(len(array) != len(seats) for array in arrays.values()):
+        shapes = {name: seats.shape if name in _OF_SEATS else seats.shape[:1] for name in _STORED}
+        if any(arrays[name].shape != shapes[name] or arrays[name].dtype.kind not in "biu" for name in _STORED):
             raise FolderError(f"{file} has not the {len(seats)} games that it should; delete it and run again")
         return matches
 

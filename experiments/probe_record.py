@@ -74,7 +74,8 @@ class Recorder:
 
     def act(self, decisions: Decisions) -> npt.NDArray[Any]:
         """(M,) the actions of the other."""
-        actions = self._agent.act(decisions)
+        # An agent may fill the array that it has answered with anew, or write into what it is asked.
+        actions = np.array(self._agent.act(decisions[np.arange(len(decisions))]))
         view = decisions.view
         own = (view.hearts, view.jumps, view.carried, view.home, view.picked, view.buildings)
         part = (

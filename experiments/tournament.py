@@ -9,7 +9,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -171,9 +171,7 @@ class Entry:
             raise ValueError(f"{twice[0]!r} takes part twice; every agent needs a name of its own")
         if len(names) < 2:
             raise ValueError(f"a tournament needs at least 2 agents, not {len(names)}")
-        players = list(dict.fromkeys([num_players] if isinstance(num_players, int) else num_players))
-        if not players:
-            raise ValueError("num_players names no number of players")
+        listed = num_players if isinstance(num_players, Iterable) else [num_players]
         kinds = [kind for kind in KINDS if kind in lineups]
         strange = [kind for kind in lineups if kind not in KINDS]
         if strange or not kinds:
@@ -181,8 +179,10 @@ class Entry:
         if anchor is not None and anchor not in names:
             raise ValueError(f"the anchor {anchor!r} does not take part; there are {', '.join(names)}")
         config = MegalandConfig() if config is None else config
-        for number in players:
-            replace(config, num_players=number)  # which says what is wrong with it
+        # A configuration says what is wrong with a number, and makes one of Python of it.
+        players = list(dict.fromkeys(replace(config, num_players=number).num_players for number in listed))
+        if not players:
+            raise ValueError("num_players names no number of players")
         for _, agent in entrants:
             make_agent(agent)
         plan = Plan(
@@ -198,10 +198,10 @@ class Entry:
         settings = {
             "agents": names,
             "players": players,
-            "games": games,
+            "games": int(games),
             "lineups": kinds,
             "anchor": names[0] if anchor is None else anchor,
-            "seed": seed,
+            "seed": int(seed),
             "config": rules,
         }
         return cls(plan, settings)

@@ -251,6 +251,7 @@ def test_by_name_with_parameters() -> None:
         ({"pace": float("nan")}, "pace is nan"),
         ({"store": "much"}, "store is 'much'"),
         ({"numbers": Numbers(), "discount": 2}, "discount is 2"),
+        ({"numbers": 3}, "numbers is 3; it must be Numbers"),
     ],
 )
 def test_parameters_are_checked(parameters: dict[str, Any], message: str) -> None:

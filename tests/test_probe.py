@@ -296,6 +296,25 @@ def test_the_recorder_plays_as_the_agent_does() -> None:
     assert len(recorder.decided()) == plain.decisions.sum()
 
 
+class _Untidy:
+    """Plays at random, answers with one and the same array again and again, and writes into what it was asked."""
+
+    def __init__(self) -> None:
+        self._answers = np.zeros(1000, np.uint8)
+
+    def act(self, decisions: Decisions) -> npt.NDArray[Any]:
+        answers = self._answers[: len(decisions)]
+        answers[:] = RandomAgent().act(decisions)
+        decisions.kind[:] = Kind.NONE
+        decisions.view.carried[:] = 0
+        return answers
+
+
+def test_an_untidy_agent_is_recorded_as_a_tidy_one_is() -> None:
+    untidy, tidy = (probe(agent, games=6, config=SHORT) for agent in (_Untidy(), RandomAgent()))
+    assert untidy.tables() == tidy.tables()
+
+
 def test_games_in_parts_count_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[int, int]] = []
     whole = probe("threshold", "random", games=18, config=SHORT)

@@ -157,6 +157,9 @@ def test_they_beat_the_random_agent(name: str, players: int) -> None:
         ("hearts:risk=-0.1", "risk is -0.1"),
         ("engine:late='soon'", "late is 'soon'"),
         ("engine:risk=2", "risk is 2"),
+        ("engine:risk=low", "risk is 'low'; it must be a chance"),
+        ("engine:risk=True", "risk is True"),
+        ("engine:late=True", "late is True; it must be a number of coins"),
     ],
 )
 def test_parameters_are_checked(spec: str, message: str) -> None:

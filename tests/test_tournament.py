@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -350,7 +351,7 @@ import sys, time
 from experiments import arena, cli
 
 def play(*arguments, **named):
-    time.sleep(0.2)
+    time.sleep(0.5)
     return _play(*arguments, **named)
 
 _play, arena.play = arena.play, play
@@ -363,7 +364,7 @@ def started(out: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def wait_for_chunks(out: Path, number: int = 2) -> None:
+def wait_for_chunks(out: Path, number: int = 1) -> None:
     for _ in range(600):
         if len(list(out.glob("games/*.npz"))) >= number:
             return
@@ -484,6 +485,58 @@ def test_games_of_the_wrong_number_are_named(tmp_path: Path) -> None:
         folder.get(Chunk(0, 0, 3))
 
 
+@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.parametrize("name", ["coins", "rounds"])
+def test_games_of_the_wrong_kind_are_named(name: str, tmp_path: Path) -> None:
+    once = {"num_players": 2, "games": 8, "config": SHORT, "out": tmp_path / "run"}
+    tournament(["random", "threshold"], **once)
+    (file,) = (tmp_path / "run" / "games").iterdir()
+    stored = dict(np.load(file))
+    for wrong in (stored[name].astype(str), stored[name][:, None]):
+        np.savez(file, **stored | {name: wrong})
+        with pytest.raises(FolderError, match=f"{file.name} has not the 8 games that it should"):
+            tournament(["random", "threshold"], **once)
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_wrong_bytes_are_no_other_error(tmp_path: Path) -> None:
+    once = {"num_players": 2, "games": 8, "config": SHORT, "out": tmp_path / "run"}
+    tournament(["random", "threshold"], **once)
+    (file,) = (tmp_path / "run" / "games").iterdir()
+    good = file.read_bytes()
+    for place in range(0, len(good), 29):
+        file.write_bytes(good[:place] + bytes(255 - byte for byte in good[place : place + 20]) + good[place + 20 :])
+        with contextlib.suppress(FolderError):  # some bytes do not matter
+            tournament(["random", "threshold"], **once)
+
+
+def test_games_of_other_tables_are_refused_and_those_played_twice_count_once(tmp_path: Path) -> None:
+    agents = ("random", "threshold")
+    plan = Plan(agents, agents, MegalandConfig(num_players=2, max_rounds=2), tuple(make_line_ups(2, 2)), 8, 0)
+    folder = ArenaFolder(tmp_path / "run", plan, {})
+    (matches,) = play_all(plan)
+    for chunk in (Chunk(0, 0, 3), Chunk(0, 0, 2), Chunk(0, 1, 2), Chunk(0, 2, 2)):  # as of two runs at once
+        folder.add(chunk, matches[2 * chunk.first : 2 * (chunk.first + chunk.number)])
+    again = ArenaFolder(tmp_path / "run", plan, {})
+    assert again.chunks() == [Chunk(0, 0, 2), Chunk(0, 2, 2)]
+    assert np.array_equal(arena.line_up_matches(plan, again, 0).coins, matches.coins)
+    for chunk in (Chunk(0, 2, 3), Chunk(1, 0, 2)):
+        folder.add(chunk, matches)
+        with pytest.raises(FolderError, match="is of another tournament; delete it"):
+            ArenaFolder(tmp_path / "run", plan, {}).chunks()
+        folder._file(chunk).unlink()
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_folder_without_its_games_plays_them_anew(tmp_path: Path) -> None:
+    once = {"num_players": 2, "games": 8, "config": SHORT, "out": tmp_path / "run"}
+    before = tournament(["random", "threshold"], **once)
+    for file in (tmp_path / "run" / "games").iterdir():
+        file.unlink()
+    (tmp_path / "run" / "games").rmdir()
+    assert tournament(["random", "threshold"], **once) == before
+
+
 # ------------------------------------------------------------------------------------------------------ broken agents
 
 
@@ -570,7 +623,11 @@ def test_objects_play_in_this_process_alone(tmp_path: Path) -> None:
         ({"agents": ["random", "nobody"]}, "no agent 'nobody'"),
         ({"num_players": []}, "num_players names no number"),
         ({"num_players": [4, 6]}, "num_players is 6"),
+        ({"num_players": 2.5}, "num_players is 2.5"),
         ({"games": 0}, "games is 0"),
+        ({"games": 4.5}, "games is 4.5; it must be a whole number"),
+        ({"games": True}, "games is True"),
+        ({"seed": 0.5}, "0.5 is not an integer"),
         ({"lineups": ["triples"]}, "lineups is .*it must name some of pairs, mixed"),
         ({"lineups": []}, "lineups is"),
         ({"anchor": "nobody"}, "the anchor 'nobody' does not take part"),
@@ -580,6 +637,14 @@ def test_objects_play_in_this_process_alone(tmp_path: Path) -> None:
 def test_tournaments_without_meaning(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         tournament(**({"agents": ["random", "threshold"], "games": 4} | changes))
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_numbers_of_numpy_will_do(tmp_path: Path) -> None:
+    few = np.int64(2)
+    for players in (few, np.array([2])):
+        once = {"num_players": players, "games": few, "seed": few, "config": SHORT, "out": tmp_path / "run"}
+        tournament(["random", "threshold"], **once)
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -612,6 +677,23 @@ def test_only_mixed_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     rows_of = json.loads((tmp_path / "run" / "results.json").read_text())["head_to_head"]
     assert [row["win_share"] for row in rows_of] == [None, None]
     assert sum(row["ahead"] for row in rows_of) == pytest.approx(1)
+
+
+class Vandal:
+    """Plays at random, and then writes into all that it was given."""
+
+    def act(self, decisions: Decisions) -> npt.NDArray[Any]:
+        actions = RandomAgent().act(decisions)
+        decisions.legal_bits[:] = 0
+        decisions.seat[:] = 0
+        decisions.game[:] = 0
+        return actions
+
+
+def test_an_agent_cannot_change_what_it_was_asked() -> None:
+    line_ups, seeds, config = np.zeros((6, 2), int), np.arange(6), MegalandConfig(num_players=2, max_rounds=4)
+    honest, vandal = (play(config, [agent], line_ups, seeds) for agent in (RandomAgent(), Vandal()))
+    assert np.array_equal(honest.coins, vandal.coins)
 
 
 def test_an_agent_error_reaches_the_caller() -> None:
