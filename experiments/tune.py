@@ -186,12 +186,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--start", metavar="FILE", help="begin where an earlier search has ended")
     parser.add_argument("--out", metavar="FILE", required=True, help="write the numbers here")
     arguments = parser.parse_args(argv)
+    if arguments.games < MAX_PLAYERS:
+        parser.error(f"--games is {arguments.games}; it must be at least {MAX_PLAYERS}, for one in each seat")
+    if arguments.variants < 2:
+        parser.error(f"--variants is {arguments.variants}; it must be at least 2")
     check_writable(arguments.out)
 
     numbers_of, make = AGENTS[arguments.agent]
     opponents = [make_agent(spec) for spec in arguments.opponents]
     tunables = numbers_of()
-    known = json.loads(Path(arguments.start).read_text(encoding="utf-8"))["numbers"] if arguments.start else {}
+    before = json.loads(Path(arguments.start).read_text(encoding="utf-8")) if arguments.start else {}
+    if before and before["agent"] != arguments.agent:
+        parser.error(f"--start {arguments.start} has the numbers of {before['agent']}, not of {arguments.agent}")
+    known = before.get("numbers", {})
     scale = np.array([tunable.step for tunable in tunables])
     start = np.array([known.get(tunable.name, tunable.start) for tunable in tunables])
     bounds = np.array([(tunable.low, tunable.high) for tunable in tunables])

@@ -46,3 +46,26 @@ def test_the_command(agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_nothing_is_played_for_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no folder"):
         tune.main(["planner", "--out", str(tmp_path / "nowhere" / "numbers.json")])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--games", "4"], "--games is 4; it must be at least 5"),
+        (["--variants", "1"], "--variants is 1; it must be at least 2"),
+        (["--start", "other.json"], "--start other.json has the numbers of threshold, not of planner"),
+    ],
+)
+def test_arguments_without_meaning(
+    words: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("other.json").write_text(json.dumps({"agent": "threshold", "numbers": {"risk": 0.5}}))
+    with pytest.raises(SystemExit):
+        tune.main(["planner", "--minutes", "0.001", "--out", "numbers.json", *words])
+    assert message in capsys.readouterr().err
+    assert not Path("numbers.json").exists()
