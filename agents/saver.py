@@ -19,9 +19,10 @@ class SaverAgent(HeuristicAgent):
       when the chance to fall is more than ``risk``.
     - *Buy*: the building of most worth (as the threshold agent reckons it) that costs ``dear`` treasures or more. If
       there is none, it saves what it can store, one treasure for each of its buildings, and spends only what the night
-      would take: on the building of most worth that costs no more than that, else on a heart.
+      would take: on the building of most worth that costs no more than that, else on a heart, which may cost one more.
 
-    The rest is as for all heuristics: it stores as many types as it can, the rare ones first.
+    It jumps whenever the card could make it fall, and less so with a jump. The rest is as for all heuristics: it stores
+    as many types as it can, the rare ones first.
 
     Args:
         risk: the highest chance to fall with which it stays.
