@@ -20,6 +20,7 @@ MOST_GAMES = 1 << 16
 """About so many roll-outs are in memory at once: enough for the engine to be fast, and some 30 megabytes."""
 
 CLEARLY = 2.0  # so many standard errors below the best, an action is given up
+PROBABLY = 1.0  # so many standard errors below the best, the policy's own action is not taken
 STAGED_FROM = 16  # with fewer roll-outs, a part of them says too little to give an action up
 _STEPS = 1 << 16  # chances are rounded to 1/65536: sums of them are exact, and so the same in any batch
 
@@ -37,6 +38,8 @@ class LookaheadAgent:
     - *Luck*: all actions of a decision are tried on the same fresh luck, so that luck does not decide between them.
     - *Giving up*: after a quarter of the roll-outs it goes on only with the actions that are not clearly worse than the
       best, by ``CLEARLY`` standard errors of the paired difference.
+    - *Doubt*: what the policy would do stands unless another action did better by ``PROBABLY`` standard errors. With few
+      roll-outs the best of many actions is often the luckiest.
     - What needs no search: it stays in the level while the next card cannot make it fall.
 
     It answers the same for the same decision in any batch, if ``policy`` does.
@@ -51,7 +54,7 @@ class LookaheadAgent:
         ValueError: a parameter is out of range, or there is no such policy.
     """
 
-    def __init__(self, policy: str | Agent = "planner", rollouts: int = 16, horizon: int = 1, seed: int = 0) -> None:
+    def __init__(self, policy: str | Agent = "planner", rollouts: int = 48, horizon: int = 1, seed: int = 0) -> None:
         check_number("rollouts", rollouts, "games", least=1)
         check_number("horizon", horizon, "rounds", least=1)
         rng.as_words([seed])
@@ -75,11 +78,11 @@ class LookaheadAgent:
         chunk = np.cumsum(choices[rows] * self.rollouts) // MOST_GAMES
         for number in np.unique(chunk):
             some = rows[chunk == number]
-            actions[some] = self._search(decisions[some])
+            actions[some] = self._search(decisions[some], actions[some])
         return actions
 
-    def _search(self, decisions: Decisions) -> Ints:
-        """(m,) the actions that did best."""
+    def _search(self, decisions: Decisions, usual: Ints) -> Ints:
+        """(m,) the actions that did best, or the policy's ``usual`` ones (m,) where they may be as good."""
         forked = decisions.fork(self.rollouts, self.seed)
         values = np.zeros((len(decisions), NUM_ACTIONS, self.rollouts))
         hopeful = decisions.legal.copy()
@@ -96,10 +99,15 @@ class LookaheadAgent:
             values[rows, actions, first:last] = outcomes.reshape(-1, each)
             so_far = values[open_, :, :last]
             best[open_] = np.where(hopeful[open_], so_far.sum(axis=2), -1).argmax(axis=1)
-            hopeful[open_] &= ~_clearly_worse(so_far, best[open_])
+            hopeful[open_] &= ~_worse(so_far, best[open_], CLEARLY)
             open_ = open_[np.count_nonzero(hopeful[open_], axis=1) > 1]
             if not open_.size:
                 break
+        # Where it is still open, the difference from what the policy does may be luck.
+        worse = _worse(values[open_], best[open_], PROBABLY)
+        each = np.arange(open_.size)
+        as_usual = hopeful[open_, usual[open_]] & ~worse[each, usual[open_]]
+        best[open_[as_usual]] = usual[open_[as_usual]]
         return best
 
     def _play(self, games: MegalandGames, seats: Ints, actions: Ints) -> Values:
@@ -139,13 +147,16 @@ def _worth(games: MegalandGames, index: Ints, seats: Ints) -> Values:
     return worth
 
 
-def _clearly_worse(values: Values, best: Ints) -> npt.NDArray[np.bool_]:
-    """(m, 40) whether an action does worse than the ``best`` (m,), by values (m, 40, n) on the same luck."""
+def _worse(values: Values, best: Ints, errors: float) -> npt.NDArray[np.bool_]:
+    """(m, 40) whether an action does worse than the ``best`` (m,), by values (m, 40, n) on the same luck.
+
+    Worse means by so many standard errors of the difference, estimated from the n differences.
+    """
     number = values.shape[2]
     behind = values[np.arange(best.size), best, None] - values
     total, squares = behind.sum(axis=2), (behind * behind).sum(axis=2)
-    # total > CLEARLY * its standard error, both squared; the error is estimated from the n differences.
+    # total > errors * its standard error, both squared
     worse: npt.NDArray[np.bool_] = (total > 0) & (
-        total * total * (number - 1) > CLEARLY**2 * (number * squares - total * total)
+        total * total * (number - 1) > errors**2 * (number * squares - total * total)
     )
     return worse
