@@ -38,15 +38,16 @@ class LookaheadAgent:
     - *Luck*: all actions of a decision are tried on the same fresh luck, so that luck does not decide between them.
     - *Giving up*: after a quarter of the roll-outs it goes on only with the actions that are not clearly worse than the
       best, by ``CLEARLY`` standard errors of the paired difference.
-    - *Doubt*: what the policy would do stands unless another action did better by ``PROBABLY`` standard errors. With few
-      roll-outs the best of many actions is often the luckiest.
+    - *Doubt*: what the policy would do stands unless another action did better by ``PROBABLY`` standard errors; the
+      best of many actions is often just the luckiest.
     - What needs no search: it stays in the level while the next card cannot make it fall.
 
     It answers the same for the same decision in any batch, if ``policy`` does.
 
     Args:
         policy: the agent that plays on, by name or made.
-        rollouts: games for each action; the time goes with it, and the error with its root.
+        rollouts: games for each action; the time goes with it, and the error with its root. With one alone there is
+            nothing but doubt.
         horizon: rounds that a roll-out sees at most, the current one among them; 50 are whole games.
         seed: another seed is another player with other luck.
 
@@ -105,8 +106,7 @@ class LookaheadAgent:
                 break
         # Where it is still open, the difference from what the policy does may be luck.
         worse = _worse(values[open_], best[open_], PROBABLY)
-        each = np.arange(open_.size)
-        as_usual = hopeful[open_, usual[open_]] & ~worse[each, usual[open_]]
+        as_usual = hopeful[open_, usual[open_]] & ~worse[np.arange(open_.size), usual[open_]]
         best[open_[as_usual]] = usual[open_[as_usual]]
         return best
 

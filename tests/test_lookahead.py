@@ -90,6 +90,16 @@ def test_it_beats_its_own_policy() -> None:
     assert result.win_share > result.par
 
 
+def test_in_doubt_it_does_as_its_policy() -> None:
+    """All is lost whatever it does, so there is nothing to choose between, and the policy's action stands."""
+    home = {"egg": 2, "fish": 1, "gear": 1}
+    lost = state([{"home": home}, {"coins": 60}], "buy")
+    for policy in ("threshold", "engine", "planner"):
+        usual = decide(make_agent(policy), lost)
+        assert usual != "PASS"
+        assert decide(LookaheadAgent(policy, rollouts=16), lost) == usual
+
+
 # ------------------------------------------------------------------------------------- what it may and may not know
 
 
@@ -179,7 +189,7 @@ def test_a_long_horizon_plays_to_the_end() -> None:
 
 def test_another_seed_is_other_luck() -> None:
     decisions = some_decisions(number=40)
-    answers = [LookaheadAgent("threshold", rollouts=1, seed=seed).act(decisions).tolist() for seed in (0, 0, 1)]
+    answers = [LookaheadAgent("threshold", rollouts=6, seed=seed).act(decisions).tolist() for seed in (0, 0, 1)]
     assert answers[0] == answers[1] != answers[2]
 
 
