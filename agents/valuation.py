@@ -106,6 +106,7 @@ HEART_INCOME = (1.62, 2.16, 0.30, 0.40)
 """What the 5th, 6th, 7th and 8th heart brings in a later round."""
 
 MOST_TOKEN_WORTH = 4.0
+MOST = 100.0  # of any other number; far beyond what makes sense
 LAYERS = 4  # hands with more than four of a type are rare at the time of buying, and a fifth layer buys little
 _COSTS = range(1, NUM_TREASURES + 1)
 _OF_COST = [np.flatnonzero(cost == BUILDING_COSTS) for cost in _COSTS]
@@ -156,13 +157,13 @@ class Numbers:
             if len(getattr(self, name)) != wanted:
                 raise ValueError(f"{name} has {len(getattr(self, name))} numbers; it must have {wanted}")
         for name, highest in (
-            ("pace", np.inf),
+            ("pace", MOST),
             ("token", MOST_TOKEN_WORTH),
             ("discount", 1),
-            ("store", np.inf),
-            ("boldness", np.inf),
+            ("store", MOST),
+            ("boldness", MOST),
             ("smooth", 1),
-            ("spite", np.inf),
+            ("spite", MOST),
         ):
             number = np.asarray(getattr(self, name))
             if not (number.dtype.kind in "iuf" and (number >= 0).all() and (number <= highest).all()):

@@ -174,31 +174,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Search for as long as was said, and write where the search stands after every generation."""
     from cmaes import CMA
 
-    parser = argparse.ArgumentParser(prog="python -m experiments.tune", description="Tune an agent by simulation.")
-    parser.add_argument("agent", choices=AGENTS)
-    parser.add_argument(
-        "--opponents", nargs="+", default=["threshold"], help="who fills the other seats, in turn (threshold)"
-    )
-    parser.add_argument("--minutes", type=float, default=10.0, help="how long (%(default)s)")
-    parser.add_argument("--games", type=int, default=400, help="of a variant at a table size (%(default)s)")
-    parser.add_argument("--variants", type=int, default=16, help="in a generation (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
-    parser.add_argument("--start", metavar="FILE", help="begin where an earlier search has ended")
-    parser.add_argument("--out", metavar="FILE", required=True, help="write the numbers here")
-    arguments = parser.parse_args(argv)
-    if arguments.games < MAX_PLAYERS:
-        parser.error(f"--games is {arguments.games}; it must be at least {MAX_PLAYERS}, for one in each seat")
-    if arguments.variants < 2:
-        parser.error(f"--variants is {arguments.variants}; it must be at least 2")
-    check_writable(arguments.out)
-
+    arguments, opponents, known = _parsed(argv)
     numbers_of, make = AGENTS[arguments.agent]
-    opponents = [make_agent(spec) for spec in arguments.opponents]
     tunables = numbers_of()
-    before = json.loads(Path(arguments.start).read_text(encoding="utf-8")) if arguments.start else {}
-    if before and before["agent"] != arguments.agent:
-        parser.error(f"--start {arguments.start} has the numbers of {before['agent']}, not of {arguments.agent}")
-    known = before.get("numbers", {})
     scale = np.array([tunable.step for tunable in tunables])
     start = np.array([known.get(tunable.name, tunable.start) for tunable in tunables])
     bounds = np.array([(tunable.low, tunable.high) for tunable in tunables])
@@ -215,7 +193,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         seed=arguments.seed,
     )
     console, end = screen(), time.monotonic() + 60 * arguments.minutes
-    while time.monotonic() < end:
+    while search.generation == 0 or time.monotonic() < end:
         luck = arguments.seed * 1_000_000 + search.generation
         variants = [search.ask() for _ in range(arguments.variants)]
         found = worths(make, [named(one) for one in variants], opponents, arguments.games, luck)
@@ -227,6 +205,49 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = {"agent": arguments.agent, "opponents": arguments.opponents, "seed": arguments.seed}
         write_json(arguments.out, {**settings, "generation": search.generation, "numbers": middle})
     return 0
+
+
+def _parsed(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Agent], dict[str, float]]:
+    """The arguments, the opponents, and the numbers to start from; what has no meaning ends with a word on it."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.tune", description="Tune an agent by simulation.")
+    parser.add_argument("agent", choices=AGENTS)
+    parser.add_argument(
+        "--opponents", nargs="+", default=["threshold"], help="who fills the other seats, in turn (threshold)"
+    )
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long (%(default)s)")
+    parser.add_argument("--games", type=int, default=400, help="of a variant at a table size (%(default)s)")
+    parser.add_argument("--variants", type=int, default=16, help="in a generation (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="from 0 (%(default)s)")
+    parser.add_argument("--start", metavar="FILE", help="begin where an earlier search has ended")
+    parser.add_argument("--out", metavar="FILE", required=True, help="write the numbers here")
+    arguments = parser.parse_args(argv)
+    for name, least in (("games", MAX_PLAYERS), ("variants", 2), ("seed", 0)):
+        if getattr(arguments, name) < least:
+            parser.error(f"--{name} is {getattr(arguments, name)}; it must be at least {least}")
+    try:
+        check_writable(arguments.out)
+        opponents = [make_agent(spec) for spec in arguments.opponents]
+        known = _numbers_in(arguments.start, arguments.agent) if arguments.start else {}
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    return arguments, opponents, known
+
+
+def _numbers_in(file: str, agent: str) -> dict[str, float]:
+    """The numbers that a search has written.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is none that a search for this agent has written.
+    """
+    try:
+        written = json.loads(Path(file).read_text(encoding="utf-8"))
+        of_agent, numbers = written["agent"], {name: float(number) for name, number in written["numbers"].items()}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{file} has not been written by a search: {error}") from error
+    if of_agent != agent:
+        raise ValueError(f"{file} has the numbers of {of_agent}, not of {agent}")
+    return numbers
 
 
 if __name__ == "__main__":

@@ -216,7 +216,7 @@ def test_the_policy_may_be_any_agent() -> None:
         ("lookahead:rollouts=0", "rollouts is 0; it must be a number of games, 1 or more"),
         ("lookahead:rollouts=2.5", r"rollouts is 2\.5"),
         ("lookahead:horizon=0", "horizon is 0; it must be a number of rounds, 1 or more"),
-        ("lookahead:seed=0.5", r"0\.5 is not an integer"),
+        ("lookahead:seed=0.5", r"seed is 0\.5; it must be an integer"),
         ("lookahead:policy=nobody", "there is no agent 'nobody'"),
     ],
 )

@@ -249,6 +249,7 @@ def test_by_name_with_parameters() -> None:
         ({"smooth": 1.5}, "smooth is 1.5"),
         ({"token": 5}, "token is 5"),
         ({"pace": float("nan")}, "pace is nan"),
+        ({"boldness": float("inf")}, "boldness is inf; it must be from 0 to 100"),
         ({"store": "much"}, "store is 'much'"),
         ({"numbers": Numbers(), "discount": 2}, "discount is 2"),
         ({"numbers": 3}, "numbers is 3; it must be Numbers"),

@@ -32,7 +32,7 @@ def test_opponents_take_turns() -> None:
 def test_the_command(agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A generation or more, from where the agent is now, then from where that has ended."""
     out = tmp_path / "numbers.json"
-    arguments = [agent, "--minutes", "0.001", "--games", "5", "--variants", "4", "--out", str(out)]
+    arguments = [agent, "--minutes", "0", "--games", "5", "--variants", "4", "--out", str(out)]
     assert tune.main(arguments) == 0
     assert "generation 1:" in capsys.readouterr().out
     written = json.loads(out.read_text())
@@ -43,17 +43,17 @@ def test_the_command(agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert tune.main([*arguments, "--start", str(out)]) == 0
 
 
-def test_nothing_is_played_for_a_file_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no folder"):
-        tune.main(["planner", "--out", str(tmp_path / "nowhere" / "numbers.json")])
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--games", "4"], "--games is 4; it must be at least 5"),
         (["--variants", "1"], "--variants is 1; it must be at least 2"),
-        (["--start", "other.json"], "--start other.json has the numbers of threshold, not of planner"),
+        (["--seed", "-1"], "--seed is -1; it must be at least 0"),
+        (["--start", "other.json"], "other.json has the numbers of threshold, not of planner"),
+        (["--start", "nothing.json"], "No such file"),
+        (["--start", "list.json"], "list.json has not been written by a search"),
+        (["--opponents", "nobody"], "there is no agent 'nobody'"),
+        (["--out", "nowhere/numbers.json"], "there is no folder nowhere"),
     ],
 )
 def test_arguments_without_meaning(
@@ -64,6 +64,7 @@ def test_arguments_without_meaning(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("list.json").write_text("[1, 2]")
     Path("other.json").write_text(json.dumps({"agent": "threshold", "numbers": {"risk": 0.5}}))
     with pytest.raises(SystemExit):
         tune.main(["planner", "--minutes", "0.001", "--out", "numbers.json", *words])
