@@ -70,7 +70,7 @@ def test_a_run_from_the_beginning_to_the_report(tmp_path: Path, capsys: pytest.C
     assert isinstance(agent, PPOAgent)
     assert agent.provenance["steps"] == 640
     assert agent.provenance["config"]["players"] == [2, 3]
-    assert len(agent.provenance["evaluations"]) == 4
+    assert len(agent.provenance["evaluations"]) == 6
     games = MegalandGames(num_games=4)
     games.reset(0)
     games.step(games.scatter(games.decisions(), agent.act(games.decisions())))
