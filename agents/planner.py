@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.heuristic import Actions, HeuristicAgent, most_held
-from agents.run_solver import RunModel, solve
+from agents.run_solver import TOLERANCE, RunModel, solve
 from agents.valuation import MOST_TOKEN_WORTH, Counts, Floats, Numbers, Valuation
 from megaland_env import Building, Decisions, View
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, JUMP, LEAVE, PASS, STAY
@@ -244,7 +244,7 @@ def _limits(key: int) -> _Limits:
 
 def _last_above(gain: npt.NDArray[np.float64]) -> Floats:
     """Flat: the largest number carried with a gain, between numbers by interpolation; infinity if it is the last."""
-    above = gain > 1e-9
+    above = gain > TOLERANCE
     last = gain.shape[-1] - 1 - above[..., ::-1].argmax(axis=-1)
     here = np.take_along_axis(gain, last[..., None], -1)[..., 0]
     after = np.take_along_axis(gain, np.minimum(last + 1, gain.shape[-1] - 1)[..., None], -1)[..., 0]
@@ -258,7 +258,7 @@ def _last_above(gain: npt.NDArray[np.float64]) -> Floats:
 
 def _first_above(gain: npt.NDArray[np.float64]) -> Floats:
     """Flat: the smallest number carried with a gain; minus infinity if it is the first, infinity if there is none."""
-    above = gain > 1e-9
+    above = gain > TOLERANCE
     first = above.argmax(axis=-1)
     limit = np.where(first == 0, -np.inf, first - 0.5)
     limit[~above.any(axis=-1)] = np.inf

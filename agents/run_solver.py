@@ -129,12 +129,12 @@ class RunSolution:
 
     def stays(self, unseen: int, hearts: int, tokens: int, carried: int) -> bool:
         """Whether staying is better than leaving; no where they are equal."""
-        return bool(self.stay[unseen, hearts, tokens, carried] > self.leave[tokens, carried] + _TOLERANCE)
+        return bool(self.stay[unseen, hearts, tokens, carried] > self.leave[tokens, carried] + TOLERANCE)
 
     def jumps(self, unseen: int, hearts: int, tokens: int, carried: int) -> bool:
         """Whether jumping over the next card is better than saving the token; no where they are equal."""
         where = unseen, hearts, tokens, carried
-        return bool(self.jump[where] > self.walk[where] + _TOLERANCE)
+        return bool(self.jump[where] > self.walk[where] + TOLERANCE)
 
     def run(self, hearts: int = START_HEARTS, tokens: int = 0) -> float:
         """The worth of a whole run, from entering the level (L1) on."""
@@ -142,7 +142,8 @@ class RunSolution:
         return float(_after_draw(before, _draw_matrix(self.model))[0])
 
 
-_TOLERANCE = 1e-9  # of sums that would be equal if they were made of fractions
+TOLERANCE = 1e-9
+"""Of sums that would be equal if they were made of fractions."""
 
 
 @lru_cache(maxsize=8)

@@ -91,6 +91,22 @@ def write_csv(path: str | Path, rows: Sequence[Mapping[str, Any]]) -> None:
     write_text(path, text.getvalue())
 
 
+def write_tables(path: str | Path, content: Any, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Path]:
+    """Write ``content`` as JSON to ``path``, and each table as a CSV file of its name beside it; makes the folder.
+
+    Returns:
+        The files.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_json(target, content)
+    files = [target]
+    for name, rows in tables.items():
+        files.append(target.with_name(f"{name}.csv"))
+        write_csv(files[-1], rows)
+    return files
+
+
 def versions() -> dict[str, str]:
     """What a result was made with: Python, NumPy, this package, and PyTorch if it was used."""
     packages = ["numpy", "megaland", *(["torch"] if "torch" in sys.modules else [])]

@@ -18,7 +18,7 @@ from experiments.evaluate import add_config_arguments, config_for, config_from, 
 from experiments.intervals import CONFIDENCE
 from experiments.line_ups import LineUp
 from experiments.matches import DEFAULT_BATCH, Progress, agent_name, play
-from experiments.output import games_bar, screen, versions, write_csv, write_json
+from experiments.output import games_bar, screen, versions, write_tables
 from experiments.probe_figure import FEWEST, SHARE_OF_ROUNDS, write_figures
 from experiments.probe_measures import ITEMS, Row, Tally, tables, tally
 from experiments.probe_record import Recorder
@@ -95,14 +95,8 @@ class Probe:
         Returns:
             The files.
         """
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        files = [target / "probe.json"]
-        write_json(files[0], self.to_dict())
-        for name, rows in self.tables().items():
-            files.append(target / f"{name}.csv")
-            write_csv(files[-1], rows)
-        return files + write_figures(target, self)
+        files = write_tables(Path(folder, "probe.json"), self.to_dict(), self.tables())
+        return files + write_figures(Path(folder), self)
 
 
 def probe(

@@ -19,7 +19,7 @@ from experiments.arena_results import Played, Row, Summary, line_up_rows
 from experiments.evaluate import add_config_arguments, config_from
 from experiments.line_ups import KINDS, make_line_ups
 from experiments.matches import DEFAULT_BATCH, AgentError, Progress, agent_name
-from experiments.output import games_bar, screen, versions, write_csv, write_json
+from experiments.output import games_bar, screen, versions, write_tables
 from experiments.ratings import ANCHOR_RATING
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent, make_agent
@@ -78,15 +78,9 @@ class Tournament:
         """
         from experiments.arena_figure import write_figure
 
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        files = [target / "results.json"]
-        write_json(files[0], self.to_dict())
-        for name, rows in self.tables().items():
-            files.append(target / f"{name}.csv")
-            write_csv(files[-1], rows)
+        files = write_tables(Path(folder, "results.json"), self.to_dict(), self.tables())
         for players in self.settings["players"]:
-            files.append(target / f"players-{players}.png")
+            files.append(Path(folder, f"players-{players}.png"))
             write_figure(files[-1], self, players)
         return files
 

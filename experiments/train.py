@@ -139,7 +139,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "standard": _ALL_TABLES | {"total_steps": 10_000_000},
     "long": _ALL_TABLES | {"total_steps": 40_000_000},
 }
-"""What each preset changes of the defaults of ``TrainConfig``. On two cores ``quick`` takes some five minutes."""
+"""What each preset changes of the defaults of ``TrainConfig``. On two cores ``quick`` takes some six minutes."""
 
 
 def train(config: TrainConfig) -> Path:

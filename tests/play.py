@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from megaland_env import NUM_ACTIONS, Action, Decisions, Kind, MegalandConfig, MegalandGames, View
+from megaland_env.agent import Agent, random_legal
 from megaland_env.cards import NORMAL_BUILDINGS, TREASURE_COPIES
 from tests.lockstep import dealt_out
 
@@ -172,3 +173,29 @@ def chi_square(observed: npt.ArrayLike, expected: npt.ArrayLike) -> float:
     statistic = float(((counts - wanted) ** 2 / wanted).sum())
     spread = 2 / (9 * freedom)
     return ((statistic / freedom) ** (1 / 3) - (1 - spread)) / math.sqrt(spread)
+
+
+def check_agent_in_random_games(make: Callable[[], Agent], players: int, number: int, steps: int = 120) -> None:
+    """An agent is legal, answers the same in any batch and when made anew, and is asked for decisions of every kind.
+
+    The games are random, so it is asked in states that it would never come into by itself.
+    """
+    agent = make()
+    kinds: set[int] = set()
+    for skip_forced in (True, False):
+        games = MegalandGames(MegalandConfig(num_players=players, skip_forced=skip_forced, market="random"), number)
+        games.reset(players)
+        for step in range(steps):
+            decisions = games.decisions()
+            if not len(decisions):
+                break
+            actions = agent.act(decisions)
+            assert actions.shape == (len(decisions),)
+            assert decisions.legal[np.arange(len(decisions)), actions].all()
+            kinds |= set(decisions.kind.tolist())
+            if step % 20 == 0:
+                some = np.arange(0, len(decisions), 7)
+                assert np.array_equal(agent.act(decisions[some]), actions[some])
+                assert np.array_equal(make().act(decisions), actions)
+            games.step(games.scatter(decisions, random_legal(decisions, seed=step)))
+    assert kinds == set(KINDS)

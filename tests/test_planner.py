@@ -14,9 +14,10 @@ from agents.planner import PlannerAgent
 from agents.valuation import LAYERS, NIGHTS_LEFT, Numbers, Valuation
 from experiments.evaluate import evaluate
 from experiments.tune import PlannerVariants, planner_numbers
-from megaland_env import Action, Building, Kind, MegalandConfig, MegalandGames
-from megaland_env.agent import make_agent, random_legal
+from megaland_env import Action, Building, Kind, MegalandGames
+from megaland_env.agent import make_agent
 from megaland_env.cards import BUILDING_COSTS, MOON_COINS
+from tests.play import check_agent_in_random_games
 from tests.tables import LEVEL_CARDS, state
 
 
@@ -212,26 +213,7 @@ def test_wild_treasures(owned: dict[str, int], hand: dict[str, int], different: 
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_it_is_legal_and_the_same_in_any_batch(players: int) -> None:
-    """Asked about random games, so in states that it would never come into by itself."""
-    agent = PlannerAgent()
-    kinds: set[int] = set()
-    for skip_forced in (True, False):
-        games = MegalandGames(MegalandConfig(num_players=players, skip_forced=skip_forced, market="random"), 24)
-        games.reset(players)
-        for step in range(120):
-            decisions = games.decisions()
-            if not len(decisions):
-                break
-            actions = agent.act(decisions)
-            assert actions.shape == (len(decisions),)
-            assert decisions.legal[np.arange(len(decisions)), actions].all()
-            kinds |= set(decisions.kind.tolist())
-            if step % 20 == 0:
-                some = np.arange(0, len(decisions), 7)
-                assert np.array_equal(agent.act(decisions[some]), actions[some])
-                assert np.array_equal(PlannerAgent().act(decisions), actions)
-            games.step(games.scatter(decisions, random_legal(decisions, seed=step)))
-    assert kinds == set(Kind) - {Kind.NONE}
+    check_agent_in_random_games(PlannerAgent, players, number=24)
 
 
 @pytest.mark.parametrize("players", [2, 5])

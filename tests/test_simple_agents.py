@@ -12,8 +12,9 @@ from agents.hearts import HeartsAgent
 from agents.heuristic import HeuristicAgent
 from agents.saver import SaverAgent
 from experiments.evaluate import evaluate
-from megaland_env import Action, Kind, MegalandConfig, MegalandGames
-from megaland_env.agent import Agent, make_agent, random_legal
+from megaland_env import Action, Kind, MegalandGames
+from megaland_env.agent import Agent, make_agent
+from tests.play import check_agent_in_random_games
 from tests.tables import state
 
 AGENTS = [SaverAgent, HeartsAgent, EngineAgent]
@@ -118,25 +119,7 @@ def test_an_engine_builder_buys_hearts_with_what_is_left() -> None:
 @pytest.mark.parametrize("kind", AGENTS)
 @pytest.mark.parametrize("players", [2, 5])
 def test_they_are_legal_and_the_same_in_any_batch(kind: type[HeuristicAgent], players: int) -> None:
-    """Asked about random games, so in states that they would never come into by themselves."""
-    agent = kind()
-    kinds: set[int] = set()
-    for skip_forced in (True, False):
-        games = MegalandGames(MegalandConfig(num_players=players, skip_forced=skip_forced, market="random"), 60)
-        games.reset(players)
-        for step in range(100):
-            decisions = games.decisions()
-            if not len(decisions):
-                break
-            actions = agent.act(decisions)
-            assert actions.shape == (len(decisions),)
-            assert decisions.legal[np.arange(len(decisions)), actions].all()
-            kinds |= set(decisions.kind.tolist())
-            if step % 20 == 0:
-                some = np.arange(0, len(decisions), 7)
-                assert np.array_equal(agent.act(decisions[some]), actions[some])
-            games.step(games.scatter(decisions, random_legal(decisions, seed=step)))
-    assert kinds == set(Kind) - {Kind.NONE}
+    check_agent_in_random_games(kind, players, number=60, steps=100)
 
 
 @pytest.mark.parametrize("name", ["saver", "hearts", "engine"])

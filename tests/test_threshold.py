@@ -9,8 +9,9 @@ import pytest
 
 from agents.threshold import ThresholdAgent
 from experiments.evaluate import evaluate
-from megaland_env import Action, Decisions, Kind, MegalandConfig, MegalandGames
-from megaland_env.agent import make_agent, random_legal
+from megaland_env import Action, Decisions, Kind, MegalandGames
+from megaland_env.agent import make_agent
+from tests.play import check_agent_in_random_games
 from tests.tables import state
 
 
@@ -113,26 +114,7 @@ def test_it_keeps_new_types_first_and_rare_ones_before_common_ones() -> None:
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_it_is_legal_and_the_same_in_any_batch(players: int) -> None:
-    """Asked about random games, so in states that it would never come into by itself."""
-    agent = ThresholdAgent()
-    kinds: set[int] = set()
-    for skip_forced in (True, False):
-        games = MegalandGames(MegalandConfig(num_players=players, skip_forced=skip_forced, market="random"), 100)
-        games.reset(players)
-        for step in range(120):
-            decisions = games.decisions()
-            if not len(decisions):
-                break
-            actions = agent.act(decisions)
-            assert actions.shape == (len(decisions),)
-            assert decisions.legal[np.arange(len(decisions)), actions].all()
-            kinds |= set(decisions.kind.tolist())
-            if step % 20 == 0:
-                some = np.arange(0, len(decisions), 7)
-                assert np.array_equal(agent.act(decisions[some]), actions[some])
-                assert np.array_equal(ThresholdAgent().act(decisions), actions)
-            games.step(games.scatter(decisions, random_legal(decisions, seed=step)))
-    assert kinds == set(Kind) - {Kind.NONE}
+    check_agent_in_random_games(ThresholdAgent, players, number=100)
 
 
 def test_onlookers_pass() -> None:
