@@ -1,4 +1,7 @@
-"""Who plays the seats that the learner does not: one agent for all, one for each seat, or a weighted pool."""
+"""Who plays the seats that the learner does not: one agent for all, one for each seat, or a weighted pool.
+
+``Opponents`` says who may sit where, ``Seating`` who sits where in the games that run.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ import numpy.typing as npt
 
 from megaland_env import rng
 from megaland_env.agent import Agent, make_agent
+from megaland_env.decisions import Decisions
+from megaland_env.state import put, where
 
 OpponentSpec = (
     str
@@ -95,6 +100,93 @@ class Opponents:
         words = np.stack([rng.mix(seeds, rng.Purpose.OPPONENT, seat=seat) for seat in range(num_players)])
         drawn = np.searchsorted(bounds, (words >> np.uint64(11)) * 2.0**-53 * bounds[-1], side="right")
         return np.where(places > 0, drawn, LEARNER)
+
+
+class Seating:
+    """Who sits where in N games of P seats; each game keeps whom it began with.
+
+    Args:
+        num_players: P.
+        num_games: N.
+        opponents: of the games to come.
+
+    Attributes:
+        agents: who has a seat or may get one.
+        player: (P, N) int16, which of ``agents`` has the seat, or ``LEARNER``.
+
+    Raises:
+        ValueError: the opponents cannot fill such a table.
+    """
+
+    def __init__(self, num_players: int, num_games: int, opponents: Opponents) -> None:
+        self.agents: tuple[Agent, ...] = ()
+        self.player = np.full((num_players, num_games), LEARNER, np.int16)
+        self.set_opponents(opponents)
+
+    def set_opponents(self, opponents: Opponents) -> None:
+        """Change who plays in the games to come.
+
+        Raises:
+            ValueError: they cannot fill such a table; nothing has changed.
+        """
+        opponents.check_table(len(self.player))
+        # Of the agents so far those are kept who still sit somewhere; an agent's number is its position, so it changes.
+        seated = np.unique(self.player[self.player != LEARNER])
+        agents = [self.agents[number] for number in seated]
+        for agent in opponents.agents:
+            if not any(agent is other for other in agents):
+                agents.append(agent)
+        numbers = np.full(len(self.agents) + 1, LEARNER, np.int16)
+        numbers[seated] = np.arange(seated.size)
+        self.player = numbers[self.player]  # LEARNER is -1, and so finds the last entry
+        self.agents = tuple(agents)
+        self._opponents = opponents
+        self._numbers = np.array([*(_position(agent, agents) for agent in opponents.agents), LEARNER])
+
+    def seat(self, games: npt.NDArray[np.int64], seeds: npt.NDArray[np.uint64], learner: npt.NDArray[np.int64]) -> None:
+        """Fill the tables of ``games`` (n,), whose seeds and learner's seats are given, for new games."""
+        self.player[:, games] = self._numbers[self._opponents.draw(seeds, learner, len(self.player))]
+
+    def answers(self, decisions: Decisions, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """(M,) what the agents choose; each is asked once, with all its decisions.
+
+        Whether the choices are legal is for the engine to say.
+
+        Args:
+            decisions: M of them, none of the learner.
+            at: (M,) where their seats lie in a flattened (P, N) array.
+
+        Raises:
+            ValueError: an agent answered with something else than an integer for each decision.
+        """
+        if len(self.agents) == 1:
+            return _answers(self.agents[0], decisions)
+        chosen = np.zeros(len(decisions), np.int64)
+        deciding = self.player.reshape(-1).take(at)
+        for number in where(np.bincount(deciding)):
+            their = where(deciding == number)
+            put(chosen, their, _answers(self.agents[number], decisions[their]))
+        return chosen
+
+    def restore(self, player: npt.ArrayLike, agents: Sequence[Agent]) -> None:
+        """Go back to where ``player`` and ``agents`` were; who plays in games to come is as it is here."""
+        self.player[:] = player
+        self.agents = tuple(agents)
+        self.set_opponents(self._opponents)
+
+
+def _position(agent: Agent, agents: Sequence[Agent]) -> int:
+    return next(position for position, other in enumerate(agents) if other is agent)
+
+
+def _answers(agent: Agent, decisions: Decisions) -> npt.NDArray[np.int64]:
+    answers = np.asarray(agent.act(decisions))
+    if answers.shape != (len(decisions),) or answers.dtype.kind not in "iu":
+        raise ValueError(
+            f"the opponent {type(agent).__name__} answered {len(decisions)} decisions with {answers.dtype} of shape "
+            f"{answers.shape}; it must give one integer for each"
+        )
+    return answers.astype(np.int64, copy=False)
 
 
 def _make_each(entries: Sequence[str | Agent]) -> tuple[Agent, ...]:

@@ -20,7 +20,7 @@ from megaland_env.agent import Agent
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
 from megaland_env.envs.legality import check_illegal, made_legal
-from megaland_env.envs.opponents import LEARNER, Opponents, OpponentSpec
+from megaland_env.envs.opponents import Opponents, OpponentSpec, Seating
 from megaland_env.game import MegalandGames
 from megaland_env.rewards import Reward, make_reward
 from megaland_env.state import add, put, where
@@ -76,8 +76,7 @@ class SingleLearnerGames:
         self._illegal = check_illegal(illegal)
         self._slot_seeds = np.zeros(num_games, np.uint64)  # (N,) what each slot was reset with
         self._episodes = np.zeros(num_games, np.int64)  # (N,) games that each slot has finished since
-        self._agents: tuple[Agent, ...] = ()
-        self._player = np.full((self.num_players, num_games), LEARNER, np.int16)  # (P, N) which agent has the seat
+        self._seating = Seating(self.num_players, num_games, Opponents.of(opponents))
         self.seats = np.zeros(num_games, np.int64)
         self._everyone = np.arange(num_games)
         self._seat_rows = (
@@ -88,7 +87,6 @@ class SingleLearnerGames:
         self.played = np.zeros(num_games, np.int64)
         self.illegal_actions = 0
         self.seconds = {"engine": 0.0, "opponents": 0.0}
-        self.set_opponents(opponents)
 
     # ---------------------------------------------------------------------------------------------- what a user reads
 
@@ -154,20 +152,7 @@ class SingleLearnerGames:
         Raises:
             ValueError: as in ``Opponents.of``; nothing has changed.
         """
-        drawn = Opponents.of(opponents)
-        drawn.check_table(self.num_players)
-        # Of the agents so far those are kept who still sit somewhere; an agent's number is its position, so it changes.
-        seated = np.unique(self._player[self._player != LEARNER])
-        agents = [self._agents[number] for number in seated]
-        for agent in drawn.agents:
-            if not any(agent is other for other in agents):
-                agents.append(agent)
-        numbers = np.full(len(self._agents) + 1, LEARNER, np.int16)
-        numbers[seated] = np.arange(seated.size)
-        self._player = numbers[self._player]  # LEARNER is -1, and so finds the last entry
-        self._agents = tuple(agents)
-        self._opponents = drawn
-        self._numbers = np.array([*(_position(agent, agents) for agent in drawn.agents), LEARNER])
+        self._seating.set_opponents(Opponents.of(opponents))
 
     def reset(self, seeds: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
         """Start slots anew, each with a seed of its own.
@@ -200,7 +185,7 @@ class SingleLearnerGames:
         else:
             seats = np.full(games.size, self._fixed_seat, np.int64)
         self._seat(games, seats)
-        self._player[:, games] = self._numbers[self._opponents.draw(seeds, seats, self.num_players)]
+        self._seating.seat(games, seeds, seats)
         # A new game asks all seats at once (L9 of the first card: nobody can have fallen, and there are no jump tokens
         # yet), so the learner is asked from the start and no opponent moves before it.
         began = perf_counter()
@@ -269,13 +254,7 @@ class SingleLearnerGames:
         began = perf_counter()
         seats = rows // games.size
         decisions = Decisions(self.games, games.take(rows - seats * games.size), seats)
-        if len(self._agents) == 1:
-            put(moves, rows, _answers(self._agents[0], decisions))
-        else:
-            deciding = self._player.reshape(-1).take(at.take(rows))
-            for number in where(np.bincount(deciding)):
-                their = where(deciding == number)
-                put(moves, rows.take(their), _answers(self._agents[number], decisions[their]))
+        put(moves, rows, self._seating.answers(decisions, at.take(rows)))
         self.seconds["opponents"] += perf_counter() - began
         return moves
 
@@ -301,7 +280,7 @@ class SingleLearnerGames:
     @property
     def agents(self) -> tuple[Agent, ...]:
         """The agents that have a seat or may get one; ``snapshot`` names them by their position here."""
-        return self._agents
+        return self._seating.agents
 
     def snapshot(self) -> dict[str, Any]:
         """Everything but the agents, as a dict that ``json.dumps`` takes; between two steps."""
@@ -310,7 +289,7 @@ class SingleLearnerGames:
             "slot_seeds": self._slot_seeds.tolist(),
             "episodes": self._episodes.tolist(),
             "seats": self.seats.tolist(),
-            "players": self._player.tolist(),
+            "players": self._seating.player.tolist(),
             "illegal_actions": self.illegal_actions,
         }
 
@@ -331,22 +310,5 @@ class SingleLearnerGames:
         self._slot_seeds[:] = rng.as_words(np.array(snapshot["slot_seeds"], np.uint64))
         self._episodes[:] = snapshot["episodes"]
         self._seat(np.arange(self.num_games), np.array(snapshot["seats"], np.int64))
-        self._player[:] = snapshot["players"]
         self.illegal_actions = int(snapshot["illegal_actions"])
-        self._agents = tuple(agents)
-        self.set_opponents(self._opponents)
-
-
-def _position(agent: Agent, agents: Sequence[Agent]) -> int:
-    return next(position for position, other in enumerate(agents) if other is agent)
-
-
-def _answers(agent: Agent, decisions: Decisions) -> npt.NDArray[np.integer[Any]]:
-    """An opponent's actions; whether they are legal is for the engine to say."""
-    answers = np.asarray(agent.act(decisions))
-    if answers.shape != (len(decisions),) or answers.dtype.kind not in "iu":
-        raise ValueError(
-            f"the opponent {type(agent).__name__} answered {len(decisions)} decisions with {answers.dtype} of shape "
-            f"{answers.shape}; it must give one integer for each"
-        )
-    return answers
+        self._seating.restore(snapshot["players"], agents)
