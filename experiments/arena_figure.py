@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from experiments.line_ups import PAIRS
-from experiments.output import write_bytes
+from experiments.plot_style import (
+    ANCHOR_COLOUR,
+    BAR_COLOUR,
+    DIVERGING,
+    EMPTY,
+    INK,
+    grid,
+    new_figure,
+    no_frame,
+    short,
+    write_picture,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from experiments.tournament import Tournament
 
-NAME_LENGTH = 34
-DOTS_PER_INCH = 150
 ROW_HEIGHT = 0.42  # inches
-COLOURS = "RdBu"  # red and blue are told apart by all; what equals would win is white
-BAR_COLOUR, ANCHOR_COLOUR, INK = "#4477aa", "#bbbbbb", "#222222"
 
 
 def write_figure(path: str | Path, result: Tournament, players: int) -> None:
-    """Write the picture of one number of players as a PNG file: the matrix of win shares, and beside it the ratings.
+    """Write the picture of one number of players as a PNG file (``tournament_figure``)."""
+    write_picture(path, tournament_figure(result, players))
+
+
+def tournament_figure(result: Tournament, players: int) -> Figure:
+    """The picture of one number of players: the matrix of win shares, and beside it the ratings.
 
     Rows are agents, best first, in both. If no pairs were played, the matrix says how often one had more coins than the
     other at the same table.
     """
     from matplotlib.colors import TwoSlopeNorm
-    from matplotlib.figure import Figure
 
     ratings = [row for row in result.ratings if row["num_players"] == players]
     order = [row["agent"] for row in ratings]
@@ -45,13 +54,11 @@ def write_figure(path: str | Path, result: Tournament, players: int) -> None:
             shares[order.index(row["agent"]), order.index(row["opponent"])] = np.nan if share is None else share
 
     side = max(2.6, ROW_HEIGHT * 1.5 * size)
-    figure = Figure(
-        figsize=(3.4 + side + 4.2, 1.9 + max(1.6, ROW_HEIGHT * size)), dpi=DOTS_PER_INCH, layout="constrained"
-    )
+    figure = new_figure(3.4 + side + 4.2, 1.9 + max(1.6, ROW_HEIGHT * size))
     matrix, bars = figure.subplots(1, 2, sharey=True, width_ratios=(side, 4.2))
-    matrix.set_facecolor("#f0f0f0")  # of the diagonal
+    matrix.set_facecolor(EMPTY)  # of the diagonal
     norm = TwoSlopeNorm(equals, vmin=0, vmax=1)
-    matrix.imshow(shares, cmap=COLOURS, norm=norm, aspect="auto")
+    matrix.imshow(shares, cmap=DIVERGING, norm=norm, aspect="auto")
     for (line, column), share in np.ndenumerate(shares):
         if not np.isnan(share):
             extreme = abs(float(norm(share)) - 0.5) > 0.3
@@ -85,30 +92,7 @@ def write_figure(path: str | Path, result: Tournament, players: int) -> None:
     bars.set_xlim(smallest - room if smallest < anchored else anchored, largest + room)
     bars.set_title(f"Rating, {short(anchor)} at {anchored:.0f}\n400 points are odds of 10 to 1")
     bars.tick_params(axis="y", left=False, labelleft=False)
-    bars.grid(axis="x", color="#e5e5e5")
-    bars.set_axisbelow(True)
-    no_frame(bars)
+    grid(bars, "x")
     games = result.settings["games"]
     figure.suptitle(f"{players} players, {-(-games // players) * players:,} games a line-up", fontsize=13)
-
-    write_picture(path, figure)
-
-
-def write_picture(path: str | Path, figure: Figure) -> None:
-    """Write a figure as a PNG file, whole or not at all."""
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", metadata={"Software": None})
-    write_bytes(path, picture.getvalue())
-
-
-def short(name: str) -> str:
-    """A name that fits beside a picture."""
-    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 3]}..."
-
-
-def no_frame(axes: Axes) -> None:
-    """Take away what frames a plot, and make room for its title."""
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    axes.tick_params(length=0)
-    axes.title.set_fontsize(10.5)
+    return figure

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.arena_figure import (
+from experiments.plot_style import (
     ANCHOR_COLOUR,
     BAR_COLOUR,
-    COLOURS,
-    DOTS_PER_INCH,
+    DIVERGING,
+    EMPTY,
     INK,
+    OTHER_COLOUR,
+    RISING,
+    grid,
+    new_figure,
     no_frame,
     short,
     write_picture,
@@ -27,7 +31,6 @@ if TYPE_CHECKING:
 
     from experiments.probe import Probe
 
-OTHER_COLOUR = "#ee7733"  # orange and blue are told apart by all
 AGENT, SOLVER = "agent", "solver"
 SHARE_OF_ROUNDS = 0.1
 """Rounds are shown as far as one game in ten goes, ..."""
@@ -82,8 +85,8 @@ def _map(axes: Axes, rows: Sequence[Row], value: str, title: str) -> None:
     shares = np.full((len(hearts), len(unseen)), np.nan)
     for row in cells:
         shares[row["hearts"] - 1, 9 - row["unseen"]] = row[value]
-    axes.set_facecolor("#f0f0f0")
-    axes.imshow(shares, cmap=f"{COLOURS}_r", vmin=0, vmax=1, aspect="auto", origin="lower")
+    axes.set_facecolor(EMPTY)
+    axes.imshow(shares, cmap=f"{DIVERGING}_r", vmin=0, vmax=1, aspect="auto", origin="lower")
     for (line, column), share in np.ndenumerate(shares):
         if not np.isnan(share):
             colour = "white" if abs(share - 0.5) > 0.3 else INK
@@ -117,9 +120,9 @@ def _purchases(result: Probe) -> Figure:
     shares = np.array([[bought.get((item, number), np.nan) for number in rounds] for item in items])
     figure = _figure(result, (5.6 + 0.42 * len(rounds) + 4, 1.8 + 0.27 * len(items)), "what it buys")
     left, right = figure.subplots(1, 2, width_ratios=(2 + 0.42 * len(rounds), 4))
-    left.set_facecolor("#f0f0f0")
+    left.set_facecolor(EMPTY)
     top = max(0.25, float(np.nanmax(shares)))
-    left.imshow(shares, cmap="Blues", vmin=0, vmax=top, aspect="auto")
+    left.imshow(shares, cmap=RISING, vmin=0, vmax=top, aspect="auto")
     for (line, column), share in np.ndenumerate(shares):
         if share >= 0.005:
             colour = "white" if share > 0.6 * top else INK
@@ -204,19 +207,13 @@ def _hundred(shares: Sequence[float | None]) -> list[float]:
 
 
 def _figure(result: Probe, size: tuple[float, float], what: str) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, dpi=DOTS_PER_INCH, layout="constrained")
     settings = result.settings
     others = ", ".join(dict.fromkeys(map(short, settings["opponents"])))
     games = f"{settings['players']} players, {settings['games']:,} games against {others}"
-    figure.suptitle(f"{short(settings['agent'])}: {what}\n{games}", fontsize=12)
-    return figure
+    return new_figure(*size, f"{short(settings['agent'])}: {what}\n{games}")
 
 
 def _percent(axes: Any) -> None:
     axes.set_ylim(-2, 108)
     axes.set_yticks(range(0, 101, 20))
-    axes.grid(axis="y", color="#e5e5e5")
-    axes.set_axisbelow(True)
-    no_frame(axes)
+    grid(axes, "y")
