@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from megaland_env import Building, Event, Kind, LevelCard, Treasure, action_name
+from megaland_env import Building, Kind, LevelCard, Treasure, action_name
 from megaland_env.actions import NUM_ACTIONS
 from megaland_env.cards import NORMAL_BUILDINGS
+from megaland_env.events import Event
 
 SCHEMA_VERSION = 1
 """Another number: a column was dropped, renamed, or means something else. New columns alone do not change it."""
@@ -189,7 +190,7 @@ EVENTS_TABLE = (
     Column("round", _U16, "", "from 1; 0 for the setup"),
     Column("phase", _PHASE, "", f"{', '.join(PHASES)}; the night begins when the first-player token passes"),
     Column("step", _U16, "", "number of the moment of decision from which it follows; 0 before the first"),
-    Column("event", _EVENT, "", "what happened (megaland_env.Event)"),
+    Column("event", _EVENT, "", "what happened (megaland_env.events.Event)"),
     Column("seat", _U8, "", "who is concerned; null if nobody in particular"),
     Column("item", _ITEM, "", "the treasure, level card or building; null if there is none"),
     Column("value", _I16, "by event", "round number, hearts lost, treasures, coins, jump tokens; null if none"),
