@@ -6,24 +6,18 @@ played in portions of some seconds, whatever the agents: how large they are foll
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import sys
-import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from experiments.line_ups import LineUp
-from experiments.matches import DEFAULT_BATCH, AgentError, Matches, Progress, concatenate, play
+from experiments.matches import DEFAULT_BATCH, Matches, Progress, concatenate, play
+from experiments.processes import make_agents, run_jobs
 from megaland_env import MegalandConfig, rng
 from megaland_env.agent import Agent, make_agent
 
@@ -309,67 +303,26 @@ def _play_here(
 
 
 def _play_there(plan: Plan, schedule: _Schedule, store: Store, batch: int, tell: Progress, workers: int) -> None:
-    # Spawned rather than forked: a copy of a process that has threads, as PyTorch does, may wait for ever.
-    context = multiprocessing.get_context("spawn")
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker, initargs=(plan, batch))
-    running: dict[Future[tuple[list[Matches], float]], Portion] = {}
-    failure: AgentError | None = None
-    try:
-        while running or not (failure or schedule.is_over()):
-            while len(running) < workers and not (failure or schedule.is_over()):
-                portion = schedule.next()
-                running[pool.submit(_play_in_worker, portion)] = portion
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                portion = running.pop(future)
-                try:
-                    parts, seconds = future.result()
-                except AgentError as error:  # what is being played is kept, too
-                    failure = failure or error
-                    continue
-                for chunk, matches in zip(portion, parts, strict=True):
-                    store.add(chunk, matches)
-                schedule.done(portion, seconds)
-            tell(schedule.finished, plan.total_games)
-    except BaseException as error:
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
-        pool.shutdown(cancel_futures=True)
-        if isinstance(error, BrokenProcessPool):
-            message = "a worker process died; perhaps there was not memory enough for so many (--workers)"
-            raise ChildProcessError(message) from None
-        raise
-    pool.shutdown()
-    if failure:
-        raise failure
+    def portions() -> Iterator[Portion]:
+        while not schedule.is_over():
+            yield schedule.next()
+
+    def done(portion: Portion, result: tuple[list[Matches], float]) -> None:
+        parts, seconds = result
+        for chunk, matches in zip(portion, parts, strict=True):
+            store.add(chunk, matches)
+        schedule.done(portion, seconds)
+        tell(schedule.finished, plan.total_games)
+
+    run_jobs(_begin_worker, (plan, batch), portions(), done, workers)
 
 
-_play_mine: Callable[[Portion], tuple[list[Matches], float]]
-"""What a worker process does."""
-
-
-def _begin_worker(plan: Plan, batch: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # end at once and without a word; the parent says what is to be said
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def _begin_worker(plan: Plan, batch: int) -> Callable[[Portion], tuple[list[Matches], float]]:
     agents: list[Agent] = []
 
     def play_mine(portion: Portion) -> tuple[list[Matches], float]:
         if not agents:
-            agents.extend(make_agent(agent) for agent in plan.agents)
-            if "torch" in sys.modules:  # the processes share the cores already
-                sys.modules["torch"].set_num_threads(1)
+            agents.extend(make_agents(plan.agents))
         return _play_portion(plan, agents, portion, batch)
 
-    global _play_mine
-    _play_mine = play_mine
-
-
-def _play_in_worker(portion: Portion) -> tuple[list[Matches], float]:
-    return _play_mine(portion)
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for its next portion for ever."""
-    parent: Any = multiprocessing.parent_process()
-    parent.join()
-    os._exit(1)
+    return play_mine

@@ -7,7 +7,6 @@ pickles. A file is there whole or not at all.
 from __future__ import annotations
 
 import io
-import json
 import re
 from dataclasses import fields
 from functools import cached_property
@@ -19,6 +18,7 @@ import numpy as np
 from experiments.arena import Chunk, Plan
 from experiments.matches import Matches
 from experiments.output import write_bytes, write_json
+from experiments.run_folder import FolderError, check_free, check_same, read_object
 
 SETTINGS_FILE = "settings.json"
 GAMES_FOLDER = "games"
@@ -27,10 +27,6 @@ FORMAT = "megaland-tournament/1"
 _NAME = re.compile(r"line-up-(\d+)-seeds-(\d+)-(\d+)\.npz")
 _STORED = [field.name for field in fields(Matches) if field.name not in ("seeds", "line_ups")]  # these the plan knows
 _OF_SEATS = ("winners", "coins", "decisions")  # (N, P); the others are (N,)
-
-
-class FolderError(ValueError):
-    """A folder that cannot hold the tournament; the message says why."""
 
 
 class ArenaFolder:
@@ -51,32 +47,14 @@ class ArenaFolder:
         self._claim({"format": FORMAT, **settings})
 
     def _claim(self, settings: dict[str, Any]) -> None:
-        if self.path.exists() and not self.path.is_dir():
-            raise FolderError(f"{self.path} is not a folder")
         file = self.path / SETTINGS_FILE
+        if file.exists():
+            check_same(self.path, read_object(file), settings, "another tournament")
+        else:
+            check_free(self.path, _is_ours, "tournament")
+        self._games.mkdir(parents=True, exist_ok=True)
         if not file.exists():
-            strangers = [entry.name for entry in self.path.glob("*") if not _is_ours(entry)]
-            if strangers:
-                raise FolderError(f"{self.path} holds no tournament, but {min(strangers)}; name another folder")
-            self._games.mkdir(parents=True, exist_ok=True)
             write_json(file, settings)
-            return
-        try:
-            found = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise FolderError(f"{file} is damaged: {error}; delete the folder, or name another") from None
-        if found == settings:
-            self._games.mkdir(exist_ok=True)
-            return
-        before = found if isinstance(found, dict) else {}
-        differences = [
-            f"{key} is {json.dumps(before.get(key))} there and {json.dumps(settings.get(key))} here"
-            for key in sorted({*before, *settings})
-            if before.get(key) != settings.get(key)
-        ]
-        raise FolderError(
-            f"{self.path} holds another tournament: {'; '.join(differences)}; name another folder, or delete this one"
-        )
 
     @property
     def _games(self) -> Path:
