@@ -155,6 +155,14 @@ class MegalandGames:
         """(N, P) what each seat was paid by the last ``step`` that named the game; 0 if it could not move."""
         return self._rewards.T
 
+    @property
+    def margins_seen(self) -> npt.NDArray[np.int16]:
+        """(N, P) what ``Outcome.margin_before`` will be: each seat's margin when it last observed the game.
+
+        Only rewards that are paid before the end keep it; ``restore`` takes it for these.
+        """
+        return self._margin_seen.T
+
     # ---------------------------------------------------------------------------------------------- playing
 
     def reset(self, seeds: int | npt.ArrayLike, *, index: npt.ArrayLike | None = None) -> None:
@@ -276,15 +284,33 @@ class MegalandGames:
 
     @classmethod
     def restore(
-        cls, snapshots: Sequence[Mapping[str, Any]], *, reward: str | Reward = "win", record: bool = False
+        cls,
+        snapshots: Sequence[Mapping[str, Any]],
+        *,
+        reward: str | Reward = "win",
+        record: bool = False,
+        margins_seen: npt.ArrayLike | None = None,
     ) -> MegalandGames:
         """A batch that continues exactly as the games of the snapshots would.
 
+        Args:
+            snapshots: one for each game.
+            reward: as in the original.
+            record: whether to keep an event log from now on.
+            margins_seen: (N, P) of the original, for rewards that are paid before the end; by default all seats are
+                taken to have just observed the games.
+
         Raises:
             SnapshotError: a snapshot is malformed, or no game can be in such a state.
+            ValueError: ``margins_seen`` has another shape.
         """
         games = cls.__new__(cls)
         games._attach(snapshot.load(snapshots), make_reward(reward), record)
+        if margins_seen is not None:
+            margins = np.asarray(margins_seen)
+            if margins.shape != games.margins_seen.shape:
+                raise ValueError(f"margins_seen must be {games.margins_seen.shape} numbers, not of {margins.shape}")
+            games._margin_seen[:] = margins.T
         return games
 
     def copy(self, index: npt.ArrayLike | None = None) -> MegalandGames:
