@@ -95,13 +95,17 @@ class Plan:
 
     def seeds(self, chunk: Chunk) -> npt.NDArray[np.uint64]:
         """(number * P,) the seed of each game of a chunk: each seed P times."""
-        positions = np.arange(chunk.first, chunk.first + chunk.number)
-        seeds = rng.mix(self.seed, rng.Purpose.EPISODE, seat=_SEAT_OF_SEEDS, count=positions)
+        seeds = seeds_from(self.seed, np.arange(chunk.first, chunk.first + chunk.number))
         return np.repeat(seeds, self.line_ups[chunk.line_up].num_players)
 
     def seats(self, chunk: Chunk) -> npt.NDArray[np.int64]:
         """(number * P, P) who sits where in each game of a chunk."""
         return self.line_ups[chunk.line_up].seats(chunk.first, chunk.number)
+
+
+def seeds_from(seed: int, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """(n,) the seeds at some positions, below ``MOST_SEEDS``, of the sequence that ``seed`` begins; no two are equal."""
+    return rng.mix(seed, rng.Purpose.EPISODE, seat=_SEAT_OF_SEEDS, count=positions)
 
 
 class Store(Protocol):

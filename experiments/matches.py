@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,24 @@ class Matches:
         return places
 
 
+class Watcher(Protocol):
+    """Sees games while they are played. ``playing`` (slots,) says which of the N games runs in each slot."""
+
+    def before(
+        self,
+        games: MegalandGames,
+        playing: npt.NDArray[np.int64],
+        decisions: Decisions,
+        answers: npt.NDArray[np.uint8],
+    ) -> None:
+        """The games are about to move on: all pending decisions, and what was answered to each."""
+        ...
+
+    def after(self, games: MegalandGames, playing: npt.NDArray[np.int64], over: npt.NDArray[np.int64]) -> None:
+        """The games in the slots ``over`` have just ended. Next, other games may begin there."""
+        ...
+
+
 def concatenate(parts: Sequence[Matches]) -> Matches:
     """The games of all parts (at least one), one after the other."""
     return Matches(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Matches)))
@@ -82,6 +100,7 @@ def play(
     batch: int = DEFAULT_BATCH,
     progress: Progress | None = None,
     names: Sequence[str] | None = None,
+    watcher: Watcher | None = None,
 ) -> Matches:
     """Play games between agents, each to its end.
 
@@ -97,6 +116,7 @@ def play(
         batch: how many games run at once.
         progress: called after the steps in which games were finished.
         names: what the agents are called in errors; by default ``agent_name``.
+        watcher: sees the games. They keep an event log then, which the watcher drains.
 
     Raises:
         AgentError: an agent raised, or did not answer with one legal action for each decision.
@@ -119,7 +139,7 @@ def play(
         truncated=np.zeros(number, np.bool_),
     )
     slots = min(batch, number)
-    games = MegalandGames(config, slots)
+    games = MegalandGames(config, slots, record=watcher is not None)
     games.reset(seeds[:slots])
     playing = np.arange(slots)  # (slots,) which of the N games runs in each slot
     busy = np.ones(slots, np.bool_)  # (slots,) the slots that have not run out of games
@@ -134,11 +154,15 @@ def play(
             rows = np.flatnonzero(owners == agent)
             mine = decisions if rows.size == owners.size else decisions[rows]
             answers[rows] = _answers(made[agent], called[agent], mine, games.seeds)
+        if watcher is not None:
+            watcher.before(games, playing, decisions, answers)
         games.step(games.scatter(decisions, answers))
 
         over = np.flatnonzero(busy & (games.kind == Kind.NONE))
         if not over.size:
             continue
+        if watcher is not None:
+            watcher.after(games, playing, over)
         done = playing[over]
         results.winners[done] = games.winners[over]
         results.coins[done] = games.coins[over]

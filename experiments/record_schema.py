@@ -48,12 +48,21 @@ def building_column(prefix: str, building: Building) -> str:
 
 
 class Column(NamedTuple):
-    """One column. ``type`` is ``AGENT`` or ``LINE_UP`` where the names are those of a set of records."""
+    """One column.
+
+    Attributes:
+        name: in the table.
+        type: of Polars; ``AGENT`` or ``LINE_UP`` where the names are those of a set of records.
+        unit: or nothing.
+        meaning: in words.
+        nullable: whether it may be null; ``meaning`` says when.
+    """
 
     name: str
     type: pl.DataType | str
     unit: str
     meaning: str
+    nullable: bool = False
 
 
 AGENT, LINE_UP = "agent", "line-up"
@@ -176,24 +185,61 @@ DECISIONS = (
         Column(building_column("owns", building), _U8, "copies", f"of {building.label}")
         for building in IN_THE_RUN_MODEL
     ),
-    Column("level_card", _CARD, "", "last card revealed in this level; null before the first and outside of it"),
-    Column("unseen", _U16, "", "set of level cards to come: bit c for card number c; null if not in the level"),
-    Column("num_unseen", _U8, "cards", "to come in the level; null if not in the level"),
-    Column("fall_chance", _F32, "chance", "to fall on the next card without a jump; null if not in the level"),
-    Column("jump_fall_chance", _F32, "chance", "to fall on the next card with a jump; null if not in the level"),
+    Column(
+        "level_card",
+        _CARD,
+        "",
+        "last card revealed in this level; null before the first and outside of it",
+        nullable=True,
+    ),
+    Column(
+        "unseen",
+        _U16,
+        "",
+        "set of level cards to come: bit c for card number c; null if not in the level",
+        nullable=True,
+    ),
+    Column("num_unseen", _U8, "cards", "to come in the level; null if not in the level", nullable=True),
+    Column(
+        "fall_chance",
+        _F32,
+        "chance",
+        "to fall on the next card without a jump; null if not in the level",
+        nullable=True,
+    ),
+    Column(
+        "jump_fall_chance",
+        _F32,
+        "chance",
+        "to fall on the next card with a jump; null if not in the level",
+        nullable=True,
+    ),
     Column("others_in_level", _U8, "players", "besides the seat"),
-    Column("buying", _BUYING, "", f"what is being paid for: a building or {HEART}; null for other kinds than pay"),
+    Column(
+        "buying",
+        _BUYING,
+        "",
+        f"what is being paid for: a building or {HEART}; null for other kinds than pay",
+        nullable=True,
+    ),
 )
 
 EVENTS_TABLE = (
     _GAME,
+    Column("number", _U16, "", "of the event in its game, from 0"),
     Column("round", _U16, "", "from 1; 0 for the setup"),
     Column("phase", _PHASE, "", f"{', '.join(PHASES)}; the night begins when the first-player token passes"),
     Column("step", _U16, "", "number of the moment of decision from which it follows; 0 before the first"),
     Column("event", _EVENT, "", "what happened (megaland_env.events.Event)"),
-    Column("seat", _U8, "", "who is concerned; null if nobody in particular"),
-    Column("item", _ITEM, "", "the treasure, level card or building; null if there is none"),
-    Column("value", _I16, "by event", "round number, hearts lost, treasures, coins, jump tokens; null if none"),
+    Column("seat", _U8, "", "who is concerned; null if nobody in particular", nullable=True),
+    Column("item", _ITEM, "", "the treasure, level card or building; null if there is none", nullable=True),
+    Column(
+        "value",
+        _I16,
+        "by event",
+        "round number, hearts lost, treasures, coins, jump tokens; null if none",
+        nullable=True,
+    ),
 )
 
 TABLES: dict[str, tuple[Column, ...]] = {

@@ -1,0 +1,350 @@
+"""Games between agents, recorded: what analyses are made of.
+
+``simulate`` plays and writes; ``megaland simulate`` does it from the command line. Unlike in a tournament every game
+has luck of its own, so that games are independent of each other; whoever sits at a table, it moves on by one seat from
+game to game, so that all have every seat equally often.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.arena import MOST_SEEDS, seeds_from
+from experiments.evaluate import add_config_arguments, config_from
+from experiments.line_ups import MIXED, LineUp, make_line_ups
+from experiments.matches import AgentError, Progress, play
+from experiments.output import games_bar, screen
+from experiments.processes import make_agents, run_jobs
+from experiments.record_schema import TABLES
+from experiments.record_tables import Names, Recorder, tables
+from experiments.records import Part, Records, claim, file_of, finish, is_whole, load, write
+from megaland_env import MegalandConfig, rng
+from megaland_env.agent import Agent, make_agent
+
+DEFAULT_GAMES = 10_000
+DEFAULT_PLAYERS = 4
+DEFAULT_PART = 8192
+"""Games: many at once are played sooner, and take about 60 kilobytes each while they are played and written."""
+
+LARGEST_PART = 65_536
+ALL = "all"
+
+
+def simulate(
+    agents: Sequence[str],
+    out: str | Path,
+    *,
+    games: int = DEFAULT_GAMES,
+    num_players: int | Sequence[int] = DEFAULT_PLAYERS,
+    seed: int = 0,
+    decisions: float = 1.0,
+    config: MegalandConfig | None = None,
+    workers: int = 1,
+    part: int = DEFAULT_PART,
+    progress: Progress | None = None,
+    command: str | None = None,
+) -> Records:
+    """Play games between agents, and write the tables of record_schema.py.
+
+    With as many agents as seats all of them sit at every table, in all orders; with more, every choice of them has its
+    turn; with fewer, all of them sit at every table, some of them once more (``line_ups.make_line_ups``, ``mixed``).
+
+    Args:
+        agents: names of agents (``make_agent``), each once.
+        out: a folder. What it has of the same records is not played again.
+        games: for each number of players; rounded up to a multiple of it.
+        num_players: P, or several of them.
+        seed: another seed is other luck. The game of number g has the g-th seed of its sequence (``arena.seeds_from``).
+        decisions: the share of the decisions that is kept, from 0 to 1; which are, luck decides, one by one.
+        config: of the games, but for the number of players; the default is the full game.
+        workers: how many processes play. The records do not depend on it.
+        part: how many games are played at once and written together, at most: memory goes with it, and so does what a
+            stop can lose.
+        progress: told how many games are finished, and of how many.
+        command: how to make the same records, for the manifest.
+
+    Returns:
+        The records, as ``records.load`` has them.
+
+    Raises:
+        AgentError: an agent failed, or chose what it may not.
+        ChildProcessError: a worker process died.
+        FolderError: ``out`` holds other records, or something else, or a damaged file.
+        ValueError: there is no such agent, or an argument has no meaning.
+    """
+    plan = Plan.of(agents, games, num_players, seed, decisions, config, part)
+    if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1:
+        raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
+    folder = Path(out)
+    claim(folder, plan.settings, plan.names.line_ups, plan.parts, command)
+    left = [a_part for a_part in plan.parts if not is_whole(folder, a_part, plan.names.agents, plan.names.line_ups)]
+    total = sum(a_part.games for a_part in plan.parts)
+    finished = total - sum(a_part.games for a_part in left)
+    tell: Progress = progress or (lambda finished, total: None)
+    tell(finished, total)
+
+    def done(a_part: Part, _: None = None) -> None:
+        nonlocal finished
+        finished += a_part.games
+        tell(finished, total)
+
+    if workers == 1 or len(left) < 2:
+        made = [make_agent(agent) for agent in plan.names.agents]
+        for a_part in left:
+            _record(plan, folder, made, a_part, lambda now, _: tell(finished + now, total))
+            done(a_part)
+    else:
+        run_jobs(_begin_worker, (plan, folder), left, done, min(workers, len(left)))
+    finish(folder)
+    return load(folder)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is to be played; the records follow from it alone. The attributes are the arguments of ``simulate``."""
+
+    agents: tuple[str, ...]
+    games: int
+    players: tuple[int, ...]
+    seed: int
+    share: float
+    config: MegalandConfig
+    part: int
+
+    @classmethod
+    def of(
+        cls,
+        agents: Sequence[str],
+        games: int,
+        num_players: int | Sequence[int],
+        seed: int,
+        share: float,
+        config: MegalandConfig | None,
+        part: int,
+    ) -> Plan:
+        """Check the arguments.
+
+        Raises:
+            ValueError: one of them has no meaning.
+        """
+        if isinstance(agents, str) or not agents or not all(isinstance(agent, str) for agent in agents):
+            raise ValueError(f"agents is {agents!r}; it must be a list of at least one name of an agent")
+        twice = [name for name, times in Counter(agents).items() if times > 1]
+        if twice:
+            raise ValueError(f"{twice[0]!r} is named twice; an agent may have several seats, but is named once")
+        for agent in agents:
+            make_agent(agent)
+        config = MegalandConfig() if config is None else config
+        listed = num_players if isinstance(num_players, Iterable) else [num_players]
+        players = tuple(dict.fromkeys(replace(config, num_players=number).num_players for number in listed))
+        if not players:
+            raise ValueError("num_players names no number of players")
+        _check_whole("games", games, MOST_SEEDS // len(players) - max(players))
+        _check_whole("part", part, LARGEST_PART)
+        rng.as_words([seed])
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+            raise ValueError(f"decisions is {share!r}; it must be a share from 0 to 1")
+        return cls(tuple(agents), int(games), players, int(seed), float(share), config, int(part))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As JSON knows them."""
+        rules = self.config.to_dict()
+        rules.pop("num_players")
+        return {
+            "agents": list(self.agents),
+            "players": list(self.players),
+            "games": self.games,
+            "seed": self.seed,
+            "decisions": self.share,
+            "config": rules,
+            "part": self.part,
+        }
+
+    @cached_property
+    def names(self) -> Names:
+        """Of the agents and of all line-ups."""
+        line_ups = tuple(line_up.name(self.agents) for number in self.players for line_up in self._line_ups(number))
+        return Names(self.agents, line_ups)
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """All parts, those of one number of players as equal as can be."""
+        parts: list[Part] = []
+        first = 0
+        for players in self.players:
+            tables = -(-self.games // players)  # each is played P times, moved on by a seat
+            number = -(-tables // max(1, self.part // players))
+            for k in range(number):
+                games = (tables * (k + 1) // number - tables * k // number) * players
+                parts.append(Part(f"part-{len(parts):05}", players, first, games))
+                first += games
+        return parts
+
+    def _line_ups(self, players: int) -> list[LineUp]:
+        return make_line_ups(len(self.agents), players, [MIXED])
+
+    def line_ups(self, part: Part) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """(games, P) who sits where, and (games,) in which line-up of ``names``.
+
+        The line-ups have their turns one after the other, each for P games, in each of which the table has moved on by
+        a seat; when all have had theirs, they sit in the next order.
+        """
+        players = part.num_players
+        begin = next(other.first_game for other in self.parts if other.num_players == players)
+        tables, turned = np.divmod(np.arange(part.games) + part.first_game - begin, players)
+        choices = self._line_ups(players)
+        again, which = np.divmod(tables, len(choices))
+        seats = np.empty((part.games, players), np.int64)
+        for number in np.unique(which).tolist():
+            line_up = choices[number]
+            orders = len(line_up.orders)
+            here = np.flatnonzero(which == number)
+            seats[here] = line_up.seats(0, orders)[again[here] % orders * players + turned[here]]
+        before = sum(len(self._line_ups(number)) for number in self.players[: self.players.index(players)])
+        return seats, before + which
+
+    def seeds(self, part: Part) -> npt.NDArray[np.uint64]:
+        """(games,) the seed of each game."""
+        return seeds_from(self.seed, np.arange(part.first_game, part.first_game + part.games))
+
+
+def _check_whole(name: str, number: Any, most: int) -> None:
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+        raise ValueError(f"{name} is {number!r}; it must be a whole number")
+    if not 1 <= number <= most:
+        raise ValueError(f"{name} is {number}; it must be from 1 to {most}")
+
+
+def _record(plan: Plan, folder: Path, agents: Sequence[Agent], part: Part, progress: Progress | None) -> None:
+    """Play a part, and write it."""
+    seats, of_line_up = plan.line_ups(part)
+    recorder = Recorder(part.games, part.num_players, plan.share)
+    matches = play(
+        replace(plan.config, num_players=part.num_players),
+        agents,
+        seats,
+        plan.seeds(part),
+        batch=part.games,
+        progress=progress,
+        names=plan.agents,
+        watcher=recorder,
+    )
+    for table, frame in tables(matches, recorder, plan.names, part.first_game, of_line_up):
+        write(folder, table, part, frame)
+
+
+def _begin_worker(plan: Plan, folder: Path) -> Callable[[Part], None]:
+    agents: list[Agent] = []
+
+    def record_mine(part: Part) -> None:
+        if not agents:
+            agents.extend(make_agents(plan.agents))
+        _record(plan, folder, agents, part, None)
+
+    return record_mine
+
+
+# ------------------------------------------------------------------------------------------------------ the command
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``megaland simulate``."""
+    parser.add_argument("agents", metavar="AGENT", nargs="+", help="such as threshold:risk=0.3 (megaland agents)")
+    parser.add_argument(
+        "--games",
+        type=int,
+        default=DEFAULT_GAMES,
+        help="for each number of players, rounded up to a multiple of it (%(default)s)",
+    )
+    parser.add_argument("--out", metavar="DIR", required=True, help="the same command again goes on from what it has")
+    parser.add_argument(
+        "--players", type=int, nargs="+", default=[DEFAULT_PLAYERS], metavar="P", help=f"2 to 5 ({DEFAULT_PLAYERS})"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="another seed is other luck (%(default)s)")
+    parser.add_argument("--workers", type=int, default=1, help="processes that play (%(default)s)")
+    parser.add_argument(
+        "--decisions",
+        type=_share,
+        default=1.0,
+        metavar="SHARE",
+        help=f"how many of the decisions are kept: {ALL}, or a share from 0 to 1, drawn one by one ({ALL})",
+    )
+    parser.add_argument(
+        "--part",
+        type=int,
+        default=DEFAULT_PART,
+        metavar="GAMES",
+        help="played at once and written together, which is what a stop can lose; "
+        "fewer take less memory, and suit slow agents (%(default)s)",
+    )
+    add_config_arguments(parser)
+
+
+def _share(word: str) -> float:
+    try:
+        return 1.0 if word == ALL else float(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{word!r} is neither {ALL} nor a share from 0 to 1") from None
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play and write, and show how much it is."""
+    began = time.perf_counter()
+    try:
+        with games_bar() as progress:
+            records = simulate(
+                arguments.agents,
+                arguments.out,
+                games=arguments.games,
+                num_players=arguments.players,
+                seed=arguments.seed,
+                decisions=arguments.decisions,
+                config=config_from(arguments, DEFAULT_PLAYERS),
+                workers=arguments.workers,
+                part=arguments.part,
+                progress=progress,
+                command=_command(arguments),
+            )
+    except (AgentError, ChildProcessError, KeyboardInterrupt):
+        print(f"what was played is kept in {arguments.out}, and the same command goes on from there", file=sys.stderr)
+        raise
+    _show(records, time.perf_counter() - began)
+    return 0
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """The command that makes the same records."""
+    words = ["megaland", "simulate", *arguments.agents, "--games", arguments.games, "--players", *arguments.players]
+    for name in ("seed", "decisions", "part", "market", "payment", "max_rounds", "out"):
+        words += [f"--{name.replace('_', '-')}", getattr(arguments, name)]
+    return shlex.join(map(str, words))
+
+
+def _show(records: Records, seconds: float) -> None:
+    from rich.table import Table
+
+    rows = records.manifest["rows"]
+    parts = [Part(**part) for part in records.manifest["parts"]]
+    table = Table("table", box=None, pad_edge=False)
+    for title in ("rows", "megabytes"):
+        table.add_column(title, justify="right")
+    for name in TABLES:
+        size = sum(file_of(records.path, name, part).stat().st_size for part in parts)
+        table.add_row(name, f"{rows[name]:,}", f"{size / 1e6:,.1f}")
+    console = screen()
+    console.print(table)
+    text = f"{rows['games']:,} games in {len(parts)} parts, {seconds:.1f} s\nwritten to {records.path}"
+    console.print(text, style="dim", highlight=False, soft_wrap=True)
