@@ -104,7 +104,7 @@ class Plan:
 
 
 def seeds_from(seed: int, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """(n,) the seeds at some positions (below ``MOST_SEEDS``) of the sequence that ``seed`` begins; no two are equal."""
+    """(n,) the seeds at positions below ``MOST_SEEDS`` of the sequence that ``seed`` begins; no two are equal."""
     return rng.mix(seed, rng.Purpose.EPISODE, seat=_SEAT_OF_SEEDS, count=positions)
 
 

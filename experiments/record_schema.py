@@ -165,7 +165,7 @@ DECISIONS = (
     Column("step", _U16, "", "number of the moment in its game, from 1; the events that follow from it have the same"),
     Column("kind", _KIND, "", f"of decision: {', '.join(KINDS[1:])}"),
     Column("action", _ACTION, "", "that was chosen, such as STAY or BUY_LODGE"),
-    Column("legal", _U64, "", "set of actions to choose from: bit a for action number a (see legal_actions)"),
+    Column("legal", _U64, "", "set of actions to choose from: bit a for action number a (records.can)"),
     Column("num_legal", _U8, "actions", "to choose from"),
     Column("turn", _U8, "", "places after the holder of the first-player token"),
     Column("coins", _I16, "coins", "own"),
@@ -269,3 +269,13 @@ def schema(table: str, agents: Sequence[str], line_ups: Sequence[str]) -> dict[s
     return {
         column.name: names[column.type] if isinstance(column.type, str) else column.type for column in TABLES[table]
     }
+
+
+def columns_table(table: str) -> str:
+    """The columns of a table in Markdown: name, type, unit, meaning."""
+    lines = ["| column | type | unit | meaning |", "|---|---|---|---|"]
+    for column in TABLES[table]:
+        text = isinstance(column.type, (str, pl.Enum))
+        name = "text" if text else str(column.type)
+        lines.append(f"| `{column.name}` | {name} | {column.unit} | {column.meaning} |")
+    return "\n".join(lines) + "\n"
