@@ -363,7 +363,7 @@ class _Tables:
             "num_legal": np.bitwise_count(columns["legal"]),
             "carried": _sum(columns, _HANDS[:NUM_TREASURES]),
             "home": _sum(columns, _HANDS[NUM_TREASURES:]),
-            "num_unseen": np.where(in_level, np.bitwise_count(seen), MISSING),
+            "num_unseen": np.where(in_level, np.bitwise_count(seen).astype(np.int8), MISSING),
             "fall_chance": np.where(in_level, fall_chance(seen, hearts, soap, False), MISSING),
             "jump_fall_chance": np.where(in_level, fall_chance(seen, hearts, soap, True), MISSING),
         }
