@@ -36,6 +36,7 @@ COMMANDS = {
     "evaluate": Command("experiments.evaluate", "measure how strong an agent is against others"),
     "tournament": Command("experiments.tournament", "let agents play each other, and rate them"),
     "probe": Command("experiments.probe", "measure what decisions an agent makes"),
+    "simulate": Command("experiments.simulate", "record games between agents as tables"),
     "benchmark": Command("experiments.benchmark", "measure how fast the engine and the environments are"),
     "play": Command("experiments.play", "play against agents in the terminal"),
     "watch": Command("experiments.watch", "step through a recorded game"),
