@@ -21,7 +21,7 @@ from megaland_env.cards import NORMAL_BUILDINGS
 from megaland_env.events import Event
 
 SCHEMA_VERSION = 1
-"""Another number: a column was dropped, renamed, or means something else. New columns alone do not change it."""
+"""Another number whenever a column is added, dropped, renamed, or means something else."""
 
 ACTIONS = tuple(map(action_name, range(NUM_ACTIONS)))
 KINDS = tuple(kind.label for kind in Kind)
