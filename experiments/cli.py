@@ -23,6 +23,9 @@ USAGE_ERROR = 2  # as argparse has it
 FAILURE = 1
 INTERRUPTED = 130  # as a shell has it: 128 + SIGINT
 
+_EXTRAS = {"polars": "analysis", "cmaes": "tune"}
+"""What to install for a package, where that is not the extra ``train``."""
+
 
 class Command(NamedTuple):
     """A subcommand: a module with ``add_arguments(parser)`` and ``run(arguments) -> int``, imported only when named."""
@@ -77,7 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _message(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError):
-        return f"this needs {error.name}, which is not installed; pip install -e '.[train]' brings all that is needed"
+        extra = _EXTRAS.get(error.name or "", "train")
+        return f"this needs {error.name}, which is not installed; pip install -e '.[{extra}]' brings all that is needed"
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)

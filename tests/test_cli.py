@@ -176,18 +176,19 @@ def test_interrupted(capsys):
     assert "interrupted" in err
 
 
-def test_a_library_that_is_not_installed(capsys, monkeypatch):
+@pytest.mark.parametrize(("library", "extra"), [("torch", "train"), ("polars", "analysis")])
+def test_a_library_that_is_not_installed(library, extra, capsys, monkeypatch):
     module = ModuleType("experiments.train")
     module.add_arguments = lambda parser: None  # type: ignore[attr-defined]
 
     def run(arguments: Any) -> int:
-        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+        raise ModuleNotFoundError(f"No module named {library!r}", name=library)
 
     module.run = run  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "experiments.train", module)
     status, _, err = outcome(capsys, "train")
     assert status == 2
-    assert "needs torch, which is not installed; pip install -e '.[train]'" in err
+    assert f"needs {library}, which is not installed; pip install -e '.[{extra}]'" in err
 
 
 def test_as_a_module_and_without_heavy_imports():
