@@ -25,7 +25,12 @@ def test_an_example_runs_as_it_stands(example: str, tmp_path: Path) -> None:
     script = tmp_path / "example.py"
     script.write_text(example, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)], cwd=ROOT, capture_output=True, text=True, timeout=200, check=False
+        [sys.executable, "-W", "error", str(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
