@@ -36,7 +36,7 @@ from megaland_env.agent import Agent, make_agent
 DEFAULT_GAMES = 10_000
 DEFAULT_PLAYERS = 4
 DEFAULT_PART = 8192
-"""Games: many at once are played sooner, and take about 60 kilobytes each while they are played and written."""
+"""Games: many at once are played sooner, and so many take 0.8 gigabytes while they are played and written."""
 
 LARGEST_PART = 65_536
 ALL = "all"
@@ -244,6 +244,7 @@ def _record(plan: Plan, folder: Path, agents: Sequence[Agent], part: Part, progr
     )
     for table, frame in tables(matches, recorder, plan.names, part.first_game, of_line_up):
         write(folder, table, part, frame)
+        del frame  # before the next is made
 
 
 def _begin_worker(plan: Plan, folder: Path) -> Callable[[Part], None]:
