@@ -34,11 +34,10 @@ from megaland_env.events import NOTHING, Event, EventColumns
 from megaland_env.odds import fall_chance
 
 Ints = npt.NDArray[np.int64]
-Counts = npt.NDArray[np.int64]
 Arrays = dict[str, npt.NDArray[Any]]
 
 SAMPLING_SEED = 0x7EC0
-"""Decides, with a game's own luck, which decisions are kept if not all are; no agent's luck is the same."""
+"""Decides, with a game's own luck, which decisions are kept if not all are; an agent of another seed has other luck."""
 
 MISSING = -1
 """Stands in arrays for what is null in a frame."""
@@ -133,7 +132,7 @@ def _seen(games: MegalandGames, playing: Ints, decisions: Decisions, answers: np
         "game": playing[decisions.game].astype(np.int32),
         "seat": decisions.seat.astype(np.uint8),
         "round": view.round.astype(np.uint16),
-        "step": (games.steps[decisions.game] + 1).astype(np.uint16),
+        "step": games.steps[decisions.game] + 1,
         "kind": decisions.kind,
         "action": answers,
         "legal": decisions.legal_bits,
@@ -182,7 +181,7 @@ def tables(
     make = _Tables(matches, recorder, names, first_game)
     yield "decisions", make.decisions(recorder.decided())
     log = _Log.of(recorder.happened())
-    rounds = _rounds(log, matches)
+    rounds = _Rounds.of(log, matches)
     first_player = log.seat[(log.event == Event.FIRST_PLAYER) & (log.round == 0)].astype(np.int64)
     yield "games", make.games(of_line_up, first_player)
     yield "seats", make.seats(rounds, first_player)
@@ -225,54 +224,81 @@ class _Log:
         begins[(event == Event.FIRST_PLAYER) & (columns.step == 0)] = _SETUP
         last = np.where((begins > 0) | begins_game, np.arange(event.size, dtype=np.int32), 0)
         phase = begins[np.maximum.accumulate(last)]
-        # The number of a round stands in its event, and holds until the next.
         counted = np.cumsum(event == Event.ROUND, dtype=np.int32)
         firsts = np.flatnonzero(begins_game)
         rounds = (counted - counted[firsts][columns.game]).astype(np.uint16)
         return cls(firsts, columns.game, rounds, phase, columns.step, event, columns.seat, columns.item, columns.value)
 
 
-def _rounds(log: _Log, matches: Matches) -> dict[str, Counts]:
-    """(N, P, R) what happened in each round of each seat, and what it had at its end; R rounds at most."""
-    shape = (*matches.line_ups.shape, int(matches.rounds.max()))
+@dataclass(frozen=True, eq=False)
+class _Rounds:
+    """What happened in each round of each seat: C rows, game by game, seat by seat and round by round.
 
-    def counted(event: Event, valued: bool = False, phase: int | None = None) -> Counts:
-        of_event = log.event == event
-        if phase is not None:
-            of_event &= log.phase == phase
-        if event == Event.DRAW:
-            of_event &= log.item != NOTHING
-        rows = np.flatnonzero(of_event)
-        cells = (log.game[rows].astype(np.int64) * shape[1] + log.seat[rows]) * shape[2] + log.round[rows] - 1
-        sums = np.bincount(cells, weights=log.value[rows] if valued else None, minlength=int(np.prod(shape)))
-        return sums.astype(np.int64).reshape(shape)
+    ``seats`` (C,) are positions among all N * P seats, ``numbers`` (C,) the rounds from 1, and ``begins`` (N * P,) is
+    where the rows of each seat begin. ``columns`` has (C,) of each name.
+    """
 
-    happened = {
-        "coins_gained": counted(Event.COINS, valued=True),
-        "falls": counted(Event.FALL),
-        "stays": counted(Event.STAY),
-        "damage": counted(Event.DAMAGE, valued=True),
-        "jumped": counted(Event.JUMP),
-        "draws": counted(Event.DRAW),
-        "treasures_home": counted(Event.HOME, valued=True),
-        "treasures_lost": counted(Event.DISCARD, valued=True, phase=_LEVEL),
-        "treasures_unstored": counted(Event.DISCARD, valued=True, phase=_NIGHT),
-        "treasures_paid": counted(Event.PAY),
-        "trades": counted(Event.TRADE),
-        "swaps": counted(Event.SWAP),
-        "bought": counted(Event.BUY),
-        "hearts_bought": counted(Event.HEART),
-    }
-    kept = happened["draws"] - RABBIT_CARROTS * happened["trades"] - happened["swaps"]
-    for spent in ("lost", "unstored", "paid"):
-        kept -= happened[f"treasures_{spent}"]
-    return happened | {
-        "coins": happened["coins_gained"].cumsum(axis=2),
-        "max_hearts": START_HEARTS + happened["hearts_bought"].cumsum(axis=2),
-        "jumps": (counted(Event.JUMPS, valued=True) - happened["jumped"]).cumsum(axis=2),
-        "home": kept.cumsum(axis=2),  # at the end of a round nobody carries anything
-        "buildings": happened["bought"].cumsum(axis=2),
-    }
+    seats: Ints
+    numbers: Ints
+    begins: Ints
+    columns: dict[str, Ints]
+
+    @classmethod
+    def of(cls, log: _Log, matches: Matches) -> _Rounds:
+        """Counted from the events."""
+        players = matches.line_ups.shape[1]
+        lengths = np.repeat(matches.rounds.astype(np.int64), players)
+        ends = lengths.cumsum()
+        begins = ends - lengths
+        seats = np.repeat(np.arange(lengths.size), lengths)
+
+        def counted(event: Event, valued: bool = False, phase: int | None = None) -> Ints:
+            of_event = log.event == event
+            if phase is not None:
+                of_event &= log.phase == phase
+            if event == Event.DRAW:
+                of_event &= log.item != NOTHING
+            events = np.flatnonzero(of_event)
+            rows = begins[log.game[events].astype(np.int64) * players + log.seat[events]] + log.round[events] - 1
+            counts = np.bincount(rows, weights=log.value[events] if valued else None, minlength=int(ends[-1]))
+            return counts.astype(np.int64)
+
+        def so_far(column: Ints) -> Ints:
+            totals = column.cumsum()
+            return totals - (totals - column)[begins][seats]
+
+        columns = {
+            "coins_gained": counted(Event.COINS, valued=True),
+            "falls": counted(Event.FALL),
+            "stays": counted(Event.STAY),
+            "damage": counted(Event.DAMAGE, valued=True),
+            "jumped": counted(Event.JUMP),
+            "draws": counted(Event.DRAW),
+            "treasures_home": counted(Event.HOME, valued=True),
+            "treasures_lost": counted(Event.DISCARD, valued=True, phase=_LEVEL),
+            "treasures_unstored": counted(Event.DISCARD, valued=True, phase=_NIGHT),
+            "treasures_paid": counted(Event.PAY),
+            "trades": counted(Event.TRADE),
+            "swaps": counted(Event.SWAP),
+            "bought": counted(Event.BUY),
+            "hearts_bought": counted(Event.HEART),
+        }
+        kept = columns["draws"] - RABBIT_CARROTS * columns["trades"] - columns["swaps"]
+        for spent in ("lost", "unstored", "paid"):
+            kept -= columns[f"treasures_{spent}"]
+        columns |= {
+            "coins": so_far(columns["coins_gained"]),
+            "max_hearts": START_HEARTS + so_far(columns["hearts_bought"]),
+            "jumps": so_far(counted(Event.JUMPS, valued=True) - columns["jumped"]),
+            "home": so_far(kept),  # at the end of a round nobody carries anything
+            "buildings": so_far(columns["bought"]),
+        }
+        return cls(seats, np.arange(seats.size) - begins[seats] + 1, begins, columns)
+
+    def total(self, name: str) -> Ints:
+        """(N * P,) of each seat, over all its rounds."""
+        total: Ints = np.add.reduceat(self.columns[name], self.begins)
+        return total
 
 
 class _Tables:
@@ -302,7 +328,7 @@ class _Tables:
             columns[building_column("offers", building)] = self._recorder.on_offer[:, building]
         return self._frame("games", columns)
 
-    def seats(self, rounds: dict[str, Counts], first_player: Ints) -> pl.DataFrame:
+    def seats(self, rounds: _Rounds, first_player: Ints) -> pl.DataFrame:
         matches, recorder = self._matches, self._recorder
         ranked = np.sort(matches.coins, axis=1)
         best_other = np.where(matches.coins == ranked[:, -1:], ranked[:, -2:-1], ranked[:, -1:])
@@ -323,26 +349,21 @@ class _Tables:
         }
         totals = "falls stays treasures_home treasures_lost treasures_unstored treasures_paid jumped trades swaps"
         for name in totals.split():
-            columns[name] = rounds[name].sum(axis=2)
-        columns["runs_home"] = matches.rounds[:, None] - columns["falls"]
+            columns[name] = rounds.total(name)
+        columns["runs_home"] = matches.rounds.repeat(self._players) - columns["falls"]
         for building in Building:
             columns[building_column("owns", building)] = owned[:, :, building]
         return self._frame("seats", columns)
 
-    def rounds(self, rounds: dict[str, Counts], first_player: Ints) -> pl.DataFrame:
-        number = np.arange(rounds["coins"].shape[2])
-        played = np.broadcast_to(number < self._matches.rounds[:, None, None], rounds["coins"].shape)
-        # N1: the first-player token passes left each night.
-        first = first_player[:, None, None] + number
-        columns = rounds | {
-            "round": number + 1,
-            "turn": (np.arange(self._players)[:, None] - first) % self._players,
-            "fell": rounds["falls"] > 0,
+    def rounds(self, rounds: _Rounds, first_player: Ints) -> pl.DataFrame:
+        columns = rounds.columns | {name: column.reshape(-1)[rounds.seats] for name, column in self._seats().items()}
+        first = first_player[columns["game"]] + rounds.numbers - 1  # N1: the first-player token passes left each night
+        columns |= {
+            "round": rounds.numbers,
+            "turn": (columns["seat"] - first) % self._players,
+            "fell": columns["falls"] > 0,
         }
-        columns |= {name: column[:, :, None] for name, column in self._seats().items()}
-        return self._frame(
-            "rounds", {name: np.broadcast_to(column, played.shape)[played] for name, column in columns.items()}
-        )
+        return self._frame("rounds", columns)
 
     def _seats(self) -> Arrays:
         shape = self._matches.line_ups.shape
