@@ -15,6 +15,11 @@ PAGE = f"""# Records of games
 Text is in the words of the rules, and a column of a building or a treasure ends with its name. What is missing is null,
 never a number; it says so where a column may be null. `game` is the key of all tables.
 
+- Who bought what, and when: the events `buy` and `heart`; `seats` says on `game` and `seat` who that was, and who won.
+- What came of a decision: the events of its `game` and `step`.
+- The race to 20 coins: `rounds`, where `coins` are those at the end of each round.
+- Whether an action was legal: `records.can("BUY_LODGE")`, an expression on `decisions`.
+
 {TABLES_OF_COLUMNS}"""
 
 if __name__ == "__main__":
