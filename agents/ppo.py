@@ -38,6 +38,8 @@ from megaland_env.observation import FEATURES, FEATURES_VERSION, encode
 FORMAT = "megaland-policy/1"
 WEIGHTS_FILE = "policy.safetensors"
 DESCRIPTION_FILE = "policy.json"
+CHAMPION = Path(__file__).parent / "checkpoints" / "champion"
+"""The policy that comes with this package."""
 ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
 ACTIONS = tuple(action_name(action) for action in range(NUM_ACTIONS))
 

@@ -85,6 +85,7 @@ class AllSeatsPPO(MaskablePPO):
 
     Attributes:
         games: as given.
+        illegal_actions: how many actions were chosen that are not legal; the games would refuse them.
         moment: what the last decision moment brought; for callbacks, in ``on_step``.
         surprise: for each kind of decision (by its label), the mean of -log p of what was chosen in the last roll-out:
             the entropy of the policy there, but for the luck of the draw.
@@ -99,6 +100,7 @@ class AllSeatsPPO(MaskablePPO):
         self.n_envs = 1
         self._setup_model()
         self.rollout_buffer = DecisionBuffer()  # type: ignore[assignment]
+        self.illegal_actions = 0
         self.moment: Moment | None = None
         self.surprise: dict[str, float] = {}
         # What waits for its sequel: the last decision of each seat, and what each seat was paid since.
@@ -154,6 +156,7 @@ class AllSeatsPPO(MaskablePPO):
             self._paid[seats] = 0
             last[seats] = made
             bounds.append(bounds[-1] + seats.size)
+            self.illegal_actions += int(np.count_nonzero(~asked.masks[np.arange(seats.size), actions]))
             parts["kinds"].append(asked.kinds)
             parts["observations"].append(asked.observations)
             parts["masks"].append(asked.masks)

@@ -12,14 +12,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from sb3_contrib import MaskablePPO
 
+from experiments.all_seats import AllSeatsPPO
 from experiments.league import League
-from megaland_env.envs.sb3_vec_env import MegalandVecEnv
 
-FORMAT = "megaland-checkpoint/1"
+FORMAT = "megaland-checkpoint/2"
 KEPT = 2
 """How many checkpoints are kept; the one before the last is there for who would rather go on from it."""
 
@@ -28,16 +26,13 @@ class CheckpointError(ValueError):
     """A folder that holds no checkpoint to go on from; the message says what is wrong."""
 
 
-def save_checkpoint(
-    folder: Path, model: MaskablePPO, env: MegalandVecEnv, league: League, extra: dict[str, Any]
-) -> Path:
+def save_checkpoint(folder: Path, model: AllSeatsPPO, league: League, extra: dict[str, Any]) -> Path:
     """Save a run between an update and the next roll-out; with what ``load_checkpoint`` gives back it goes on exactly.
 
     Args:
         folder: of all the checkpoints.
-        model: with its optimiser and counters.
-        env: with its games.
-        league: with its names; the policies lie in their own folders.
+        model: with its optimiser, counters and games.
+        league: with its names and strengths; the policies lie in their own folders.
         extra: what else the caller wants back, as ``json.dumps`` takes it.
     """
     steps = model.num_timesteps
@@ -48,24 +43,22 @@ def save_checkpoint(
     tensors = {
         "policy": model.policy.state_dict(),
         "optimizer": model.policy.optimizer.state_dict(),
+        "waiting": model.waiting(),
         "torch_luck": torch.get_rng_state(),
     }
     torch.save(tensors, beside / "model.pt")
-    _, keys, *position = np.random.get_state(legacy=True)  # noqa: NPY002  (SB3 shuffles with it)
-    seated = [league.name(agent) for agent in env.agents]
+    seated = [league.name(agent) for agent in model.games.agents]
     league.forget_all_but(seated)
     state = {
         "format": FORMAT,
         "steps": steps,
         "updates": model._n_updates,
-        "episode_starts": np.asarray(model._last_episode_starts).tolist(),
-        "numpy_luck": [np.asarray(keys).tolist(), *position],
-        "snapshots": league.snapshots,
+        "snapshots": league.strengths,
         "seated": seated,
         "extra": extra,
     }
     (beside / "state.json").write_text(json.dumps(state) + "\n", encoding="utf-8")
-    (beside / "games.json").write_text(json.dumps(env.snapshot()) + "\n", encoding="utf-8")
+    (beside / "games.json").write_text(json.dumps(model.games.snapshot()) + "\n", encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)
     os.rename(beside, target)
     for old in checkpoints(folder)[:-KEPT]:
@@ -78,8 +71,8 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("[0-9]*") if path.is_dir())
 
 
-def load_checkpoint(checkpoint: Path, model: MaskablePPO, env: MegalandVecEnv, league: League) -> dict[str, Any]:
-    """Bring a new model, environment and league to where the checkpoint was saved.
+def load_checkpoint(checkpoint: Path, model: AllSeatsPPO, league: League) -> dict[str, Any]:
+    """Bring a new model, with its games, and a new league to where the checkpoint was saved.
 
     Returns:
         What was saved as ``extra``.
@@ -95,16 +88,14 @@ def load_checkpoint(checkpoint: Path, model: MaskablePPO, env: MegalandVecEnv, l
             raise CheckpointError(f"its format is {state['format']!r}, and not {FORMAT!r}")
         model.policy.load_state_dict(tensors["policy"])
         model.policy.optimizer.load_state_dict(tensors["optimizer"])
-        for name in state["snapshots"]:
-            league.add(name)
-        env.set_opponents(league.pool())
-        model._last_obs = env.restore(games, [league.agent(name) for name in state["seated"]])
-        model._last_episode_starts = np.array(state["episode_starts"], np.bool_)
+        model.wait(tensors["waiting"])
+        for name, strength in state["snapshots"].items():
+            league.add(name, strength)
+        model.games.set_opponents(league.pool())
+        model.games.restore(games, [league.agent(name) for name in state["seated"]])
         model.num_timesteps = int(state["steps"])
         model._n_updates = int(state["updates"])
         torch.set_rng_state(tensors["torch_luck"])
-        keys, *position = state["numpy_luck"]
-        np.random.set_state(("MT19937", np.array(keys, np.uint32), *position))  # noqa: NPY002
         extra: dict[str, Any] = state["extra"]
         return extra
     except Exception as error:  # whatever is wrong with a file shows in its own way

@@ -1,50 +1,74 @@
-"""Who the learner plays against while it trains: fixed agents, and earlier snapshots of itself."""
+"""Who the learner plays against while it trains: itself, fixed agents, and earlier snapshots of itself."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
 from agents.ppo import PPOAgent
+from experiments.self_play import SelfPlay
+from experiments.train_config import ITSELF, SNAPSHOTS
 from megaland_env.agent import Agent, make_agent
+
+MEMORY = 2000
+"""Over how many of its seats the strength of a snapshot is averaged."""
+
+EQUAL = 1.0
+"""The strength of one that wins as often as the others at its tables."""
 
 
 class League:
-    """Opponents by name, with their weights.
+    """Opponents by name, with their shares of the seats.
 
-    Snapshots are policies in folders of their own and are called as these are, so a league is saved by its names alone.
+    The share of the snapshots goes to those that are hard to beat: each has it in proportion to the square of its
+    strength, how often it wins against the learner in units of a fair share (prioritised fictitious self-play: Vinyals
+    et al., 2019). When there are too many, the easiest leaves. Snapshots are policies in folders of their own and are
+    called as these are, so a league is saved by its names and strengths alone.
 
     Args:
-        fixed: agents by name, with their weights.
-        snapshot_weight: shared out evenly among the snapshots.
-        most_snapshots: the oldest leaves when there are more.
+        shares: of agents by name, of ``ITSELF`` and of ``SNAPSHOTS``.
+        most_snapshots: kept at once.
         folder: where the snapshots lie.
+
+    Attributes:
+        strengths: of the snapshots in the league, by name, oldest first.
     """
 
-    def __init__(
-        self, fixed: Mapping[str, float], snapshot_weight: float, most_snapshots: int, folder: str | Path
-    ) -> None:
-        self._fixed = {name: weight for name, weight in fixed.items() if weight > 0}
-        self._snapshot_weight = snapshot_weight
+    def __init__(self, shares: Mapping[str, float], most_snapshots: int, folder: str | Path) -> None:
+        self._snapshot_share = shares.get(SNAPSHOTS, 0.0)
+        self._fixed = {name: share for name, share in shares.items() if share > 0 and name != SNAPSHOTS}
         self._most_snapshots = most_snapshots
         self._folder = Path(folder)
-        self._agents: dict[str, Agent] = {}
-        self.snapshots: list[str] = []
+        self._agents: dict[str, Agent] = {ITSELF: SelfPlay.itself}
+        self.strengths: dict[str, float] = {}
 
     def path(self, name: str) -> Path:
         """Where the snapshot of this name belongs."""
         return self._folder / name
 
-    def add(self, name: str) -> None:
-        """Take in the snapshot at ``path(name)``; the oldest leaves if there are too many."""
-        if self._snapshot_weight > 0 and self._most_snapshots > 0:
+    def add(self, name: str, strength: float = EQUAL) -> None:
+        """Take in the snapshot at ``path(name)``; if there are too many, the easiest of the others leaves."""
+        if self._snapshot_share > 0 and self._most_snapshots > 0:
             self._agents.pop(name, None)  # whatever had that name before
-            self.snapshots = [*(other for other in self.snapshots if other != name), name][-self._most_snapshots :]
+            self.strengths.pop(name, None)
+            if len(self.strengths) == self._most_snapshots:
+                del self.strengths[min(self.strengths, key=lambda other: self.strengths[other])]
+            self.strengths[name] = strength
+
+    def note(self, agent: Agent, seats: int, wins: float) -> None:
+        """An opponent had so many seats in games that are over, and won so often, in units of a fair share."""
+        name = self.name(agent)
+        if name in self.strengths:
+            forgotten = math.exp(-seats / MEMORY)
+            self.strengths[name] = forgotten * self.strengths[name] + (1 - forgotten) * wins / seats
 
     def pool(self) -> list[tuple[Agent, float]]:
-        """The weighted opponents, for an environment."""
-        pool = [(self.agent(name), weight) for name, weight in self._fixed.items()]
-        return pool + [(self.agent(name), self._snapshot_weight / len(self.snapshots)) for name in self.snapshots]
+        """The opponents with their shares, for ``SelfPlay``."""
+        pool = [(self.agent(name), share) for name, share in self._fixed.items()]
+        squares = {name: max(strength, 0.05) ** 2 for name, strength in self.strengths.items()}  # none is forgotten
+        whole = sum(squares.values())
+        return pool + [(self.agent(name), self._snapshot_share * square / whole) for name, square in squares.items()]
 
     def agent(self, name: str) -> Agent:
         """The agent of a name, made when first needed; it may have left the league and still play its last games."""
@@ -58,11 +82,11 @@ class League:
 
     def forget_all_but(self, names: list[str]) -> None:
         """Forget the agents that nobody plays against any more."""
-        keep = {*names, *self._fixed, *self.snapshots}
+        keep = {ITSELF, *names, *self._fixed, *self.strengths}
         self._agents = {name: agent for name, agent in self._agents.items() if name in keep}
 
     def describe(self) -> str:
-        """For the progress bar: ``"random, threshold, 5 snapshots"``."""
-        number = len(self.snapshots)
+        """For the progress bar: ``"itself, planner, 5 snapshots"``."""
+        number = len(self.strengths)
         snapshots = [f"{number} snapshot{'s' if number > 1 else ''}"] if number else []
         return ", ".join([*self._fixed, *snapshots])

@@ -1,26 +1,27 @@
-"""Train a PPO agent on the full game, with action masks, against a league; then measure how strong it is.
+"""Train a PPO agent on the full game, with action masks, against itself and a league; then measure how strong it is.
 
 ``train`` can be read from top to bottom. A run is a folder::
 
     config.json      what was asked for
-    progress.csv     the learning curve, a row for each update; tensorboard/ has the same and more
+    progress.csv     a row for each update; tensorboard/ has the same and more
+    anchors.csv      the learning curve: how often it wins against fixed agents, on the same luck each time
+    curve.png        the same as a picture
     league/          earlier snapshots of the policy, which it plays against
     checkpoints/     to go on from when the run was stopped (--resume)
-    policy/          the trained policy, for the agent ppo:path=.../policy
+    policy/          the trained policy, for the agent ppo:path=.../policy; from the first measurement on
     report.json      how long it took and on what, and the evaluation
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -28,118 +29,26 @@ import numpy as np
 import torch
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
-from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import KVWriter, Logger, TensorBoardOutputFormat
+from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 
-from agents.ppo import ACTIVATIONS, Layer, PPOAgent, save_policy
+from agents.ppo import ACTIVATIONS, CHAMPION, Layer, PPOAgent, save_policy
+from experiments.all_seats import AllSeatsPPO
 from experiments.checkpoints import checkpoints, load_checkpoint, save_checkpoint
 from experiments.evaluate import CONFIDENCE, evaluate
 from experiments.league import League
-from experiments.output import screen, versions, write_json, write_text
-from megaland_env import MegalandConfig
-from megaland_env.envs.sb3_vec_env import MegalandVecEnv
-from megaland_env.rewards import Reward, Shaped, make_reward
+from experiments.learning_curves import ANCHOR_COLUMNS, CurveFile, UpdateRows, write_curve
+from experiments.output import screen, versions, write_json
+from experiments.self_play import SelfPlay
+from experiments.train_config import PRESETS, TrainConfig
 
 RECENT_GAMES = 1000
-"""The win share that is shown while training is that of so many last games."""
+"""The win share that is shown while training is that of the learner's seats in so many last games or more."""
 
-YARDSTICKS = ("random", "threshold", "planner")
-"""The agents that the trained policy is measured against, each in all the other seats."""
+ANCHORS = ("random", "threshold", "planner")
+"""The agents that the policy is measured against while it learns and at the end, each in all the other seats."""
 
-
-def _option(default: Any, help: str) -> Any:
-    """A field of the configuration, with the help of its command line option."""
-    return field(default=default, metadata={"help": help})
-
-
-@dataclass(frozen=True)
-class TrainConfig:
-    """What ``train`` is asked for; each field says what it is, and is an option of ``megaland train``."""
-
-    folder: str = field(
-        metadata={"help": "of the run; it must not exist (the first free of runs/ppo-1, runs/ppo-2, ...)"}
-    )
-    total_steps: int = _option(2_000_000, "decisions of the learner in all")
-    players: tuple[int, ...] = _option((4,), "at the table; several numbers train at tables of each size at once")
-    seed: int = _option(0, "of the networks, the games and the luck of the learner")
-    threads: int = _option(2, "of PyTorch, one for each core that is free")
-
-    num_envs: int = _option(4096, "games at once; the engine is the faster the more there are")
-    n_steps: int = _option(8, "decisions in each game between two updates")
-    batch_size: int = _option(1024, "decisions in each gradient step")
-    n_epochs: int = _option(4, "passes over the decisions in each update")
-    learning_rate: float = _option(1e-3, "at the beginning; it falls linearly to 0")
-    gamma: float = _option(1.0, "discount per decision")
-    gae_lambda: float = _option(0.95, "of the generalised advantage estimate")
-    clip_range: float = _option(0.2, "of the probability ratio")
-    ent_coef: float = _option(0.005, "weight of the entropy bonus at the beginning; it falls linearly to 0")
-    vf_coef: float = _option(0.5, "weight of the value loss")
-    max_grad_norm: float = _option(0.5, "longest gradient")
-    hidden: tuple[int, ...] = _option((128, 128), "hidden layers of the policy network, and of the value network")
-    activation: str = _option("relu", "between the layers: tanh or relu")
-    reward: str = _option("shaped", "win, coins or shaped (with the same discount)")
-
-    random_weight: float = _option(0.1, "how often an opponent is the random agent, compared with the other weights")
-    threshold_weight: float = _option(0.4, "the same for the threshold agent")
-    planner_weight: float = _option(0.0, "the same for the planner, which plays well and takes longer")
-    snapshot_weight: float = _option(0.5, "the same for an earlier snapshot of the learner, whichever of them")
-    snapshot_every: int = _option(200_000, "decisions between two snapshots")
-    snapshots_kept: int = _option(5, "in the league; the oldest leaves")
-
-    checkpoint_every: int = _option(500_000, "decisions between two checkpoints")
-    eval_games: int = _option(4000, "in each evaluation at the end; 0 for none")
-    eval_sampled: bool = _option(False, "evaluate actions drawn by their probabilities, not the most likely ones")
-
-    def __post_init__(self) -> None:
-        for name in ("total_steps", "threads", "num_envs", "n_steps", "batch_size", "n_epochs", "snapshot_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation is {self.activation!r}; it must be one of {', '.join(ACTIVATIONS)}")
-        self.game_configs()
-        self.reward_function()
-
-    def game_configs(self) -> list[MegalandConfig]:
-        """The full game at each size of table."""
-        return [MegalandConfig(num_players=players) for players in self.players]
-
-    def reward_function(self) -> Reward:
-        """The reward, with the learner's discount if it has one."""
-        return Shaped(self.gamma) if self.reward == "shaped" else make_reward(self.reward)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as ``json.dumps`` takes them."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:
-        """The reverse of ``to_dict``.
-
-        Raises:
-            ValueError: a field is unknown or has no meaning.
-        """
-        unknown = set(values) - {each.name for each in fields(cls)}
-        if unknown:
-            raise ValueError(f"a training run has no field {sorted(unknown)[0]!r}")
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
-
-
-_ALL_TABLES: dict[str, Any] = {
-    "players": (2, 3, 4, 5),
-    "random_weight": 0.05,
-    "threshold_weight": 0.15,
-    "planner_weight": 0.3,
-    "snapshot_every": 1_000_000,
-    "checkpoint_every": 1_000_000,
-}
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "quick": {},
-    "standard": _ALL_TABLES | {"total_steps": 10_000_000},
-    "long": _ALL_TABLES | {"total_steps": 40_000_000},
-}
-"""What each preset changes of the defaults of ``TrainConfig``. On two cores ``quick`` takes some six minutes."""
+PARTS = ("engine", "opponents", "encoding", "roll-out", "update", "saving", "measuring")
 
 
 def train(config: TrainConfig) -> Path:
@@ -178,12 +87,20 @@ def resume(folder: str | Path) -> Path:
 
 def _train(config: TrainConfig, folder: Path) -> Path:
     torch.set_num_threads(config.threads)
-    env = MegalandVecEnv(config.game_configs(), config.num_envs, reward=config.reward_function(), seed=config.seed)
-    model = MaskablePPO(
-        "MlpPolicy",
-        env,
+    # Masked probabilities sum to 1 but for rounding; torch's check of its arguments takes that for an error at times.
+    torch.distributions.Distribution.set_default_validate_args(False)
+    league = League(config.opponents, config.snapshots_kept, folder / "league")
+    games = SelfPlay(
+        config.game_configs(),
+        config.num_envs,
+        opponents=league.pool() or SelfPlay.itself,  # it begins against itself
+        reward=config.reward_function(),
+        seed=config.seed,
+    )
+    model = AllSeatsPPO(
+        games,
+        config.rollout,
         learning_rate=lambda progress_remaining: config.learning_rate * progress_remaining,
-        n_steps=config.n_steps,
         batch_size=config.batch_size,
         n_epochs=config.n_epochs,
         gamma=config.gamma,
@@ -195,40 +112,34 @@ def _train(config: TrainConfig, folder: Path) -> Path:
         policy_kwargs={
             "net_arch": {"pi": list(config.hidden), "vf": list(config.hidden)},
             "activation_fn": ACTIVATIONS[config.activation],
+            "optimizer_kwargs": {"fused": True},
         },
         device="cpu",
         seed=config.seed,
     )
-    league = League(
-        {"random": config.random_weight, "threshold": config.threshold_weight, "planner": config.planner_weight},
-        config.snapshot_weight,
-        config.snapshots_kept,
-        folder / "league",
-    )
-    training = Training(config, folder, env, league)
+    training = Training(config, folder, league)
 
     saved = checkpoints(folder / "checkpoints")
     if saved:
-        training.take_up(load_checkpoint(saved[-1], model, env, league))
-    else:
-        if not league.pool():
-            training.add_snapshot(model, 0)  # it begins against itself
-        env.set_opponents(league.pool())
-    curve = LearningCurve(folder / "progress.csv", model.num_timesteps)
-    logger = Logger(None, [TensorBoardOutputFormat(str(folder / "tensorboard")), curve])
+        training.take_up(load_checkpoint(saved[-1], model, league))
+    rows = UpdateRows(folder / "progress.csv", model.num_timesteps)
+    logger = Logger(None, [TensorBoardOutputFormat(str(folder / "tensorboard")), rows])
     model.set_logger(logger)
 
-    with closing(logger), training.shown():
+    with closing(logger), closing(training.open_curve(model.num_timesteps)), training.shown():
         model.learn(config.total_steps - model.num_timesteps, callback=training, reset_num_timesteps=not saved)
 
     training.save(model)
+    if config.anchor_games:
+        write_curve(folder / "curve.png", [("this run", folder)])
 
     policy = training.save_policy(model, folder / "policy")
     agent = PPOAgent(policy, greedy=not config.eval_sampled)
     began = time.perf_counter()
+    yardsticks = (*ANCHORS, "ppo") if CHAMPION.exists() else ANCHORS
     evaluations = [
         evaluate(agent, yardstick, num_players=players, games=config.eval_games).to_dict()
-        for yardstick in YARDSTICKS
+        for yardstick in yardsticks
         for players in config.players
         if config.eval_games
     ]
@@ -237,12 +148,12 @@ def _train(config: TrainConfig, folder: Path) -> Path:
     write_json(folder / "report.json", report)
     console = screen()
     console.print(report_table(report))
-    spec = f"ppo:path={policy}{',greedy=True' if agent.greedy else ''}"
+    spec = f"ppo:path={policy}{',greedy=False' if not agent.greedy else ''}"
     console.print(f"the policy is at {policy}; as an agent it is {spec}", style="dim", highlight=False)
     return policy
 
 
-def policy_layers(model: MaskablePPO) -> list[Layer]:
+def policy_layers(model: AllSeatsPPO) -> list[Layer]:
     """The linear layers from the observation to the logits of the actions."""
     policy = model.policy
     linear = [module for module in policy.mlp_extractor.policy_net if isinstance(module, torch.nn.Linear)]
@@ -255,17 +166,17 @@ class Training(BaseCallback):
     Everything that changes what is learned goes by the number of steps, so a run can be repeated and resumed exactly.
     """
 
-    def __init__(self, config: TrainConfig, folder: Path, env: MegalandVecEnv, league: League) -> None:
+    def __init__(self, config: TrainConfig, folder: Path, league: League) -> None:
         super().__init__()
         self._config = config
         self._folder = folder
-        self._env = env
         self._league = league
         self._next_snapshot = config.snapshot_every
         self._next_checkpoint = config.checkpoint_every
-        self._recent: deque[list[float]] = deque(maxlen=RECENT_GAMES)  # win share, coins and rounds of a game
-        self._games = 0
-        self._seconds = dict.fromkeys(("engine", "opponents", "encoding", "roll-out", "update", "saving"), 0.0)
+        self._next_anchor = 0
+        self._recent: deque[list[float]] = deque(maxlen=RECENT_GAMES)  # win share, coins and rounds of a seat's game
+        self._played = 0
+        self._seconds = dict.fromkeys(PARTS, 0.0)
         self._logged: dict[str, float] = {}  # of the last update before the checkpoint, for the next row of the curve
         self._steps_begun = 0
         self._bar = Progress(disable=True)
@@ -275,68 +186,109 @@ class Training(BaseCallback):
 
     def _on_training_start(self) -> None:
         self._clock = time.perf_counter()
-        self._env_seconds = self._env.seconds
+        self._games_seconds = dict(self.model.games.seconds)
         self._began = self._clock
-        self._steps_begun = self.num_timesteps
+        self._steps_begun = self.model.num_timesteps
         for name, value in self._logged.items():
             self.logger.record(name, value)
 
     def _on_rollout_start(self) -> None:
         """Between two updates: whoever stops here can go on exactly."""
         self._lap("update")
-        progress_remaining = 1 - self.num_timesteps / self._config.total_steps
-        self.model.ent_coef = self._config.ent_coef * progress_remaining
-        if self.num_timesteps >= self._next_snapshot:
-            self._next_snapshot += self._config.snapshot_every
-            self.add_snapshot(self.model, self.num_timesteps)
-            self._env.set_opponents(self._league.pool())
-        if self.num_timesteps >= self._next_checkpoint:
-            self._next_checkpoint += self._config.checkpoint_every
+        steps, config = self.model.num_timesteps, self._config
+        self.model.ent_coef = config.ent_coef * (1 - steps / config.total_steps)
+        if steps >= self._next_snapshot:
+            self._next_snapshot += config.snapshot_every
+            self.add_snapshot(self.model, steps)
+        self.model.games.set_opponents(self._league.pool() or SelfPlay.itself)
+        if steps >= self._next_anchor:
+            self._next_anchor += config.anchor_every
+            self._lap("saving")
+            self.measure(self.model)
+            self._lap("measuring")
+        if steps >= self._next_checkpoint:
+            self._next_checkpoint += config.checkpoint_every
             self.save(self.model)
             self._tell()
         self._lap("saving")
 
     def _on_step(self) -> bool:
-        for game in np.flatnonzero(self.locals["dones"]):
-            info = self.locals["infos"][game]
-            self._recent.append([info["win_share"], info["coins"], info["rounds"]])
-            self._games += 1
+        moment = self.model.moment
+        self._recent.extend(moment.results.tolist())
+        self._played += len(moment.results)
+        for opponent in moment.opponents:
+            self._league.note(*opponent)
         if not self._bar.disable:
-            self._bar.update(self._bar.task_ids[0], completed=self.num_timesteps, **self._shown_now())
+            self._bar.update(self._bar.task_ids[0], completed=self.model.num_timesteps, **self._shown_now())
         return True
 
     def _on_rollout_end(self) -> None:
-        seconds = self._env.seconds
+        seconds = dict(self.model.games.seconds)
         for part, spent in seconds.items():
-            self._seconds[part] += spent - self._env_seconds[part]
-            self._seconds["roll-out"] -= spent - self._env_seconds[part]  # what follows counts it once more
-        self._env_seconds = seconds
+            self._seconds[part] += spent - self._games_seconds[part]
+            self._seconds["roll-out"] -= spent - self._games_seconds[part]  # what follows counts it once more
+        self._games_seconds = seconds
         self._lap("roll-out")
         if self._recent:
             win_share, coins, rounds = np.mean(self._recent, axis=0)
             self.logger.record("rollout/win_share", win_share)
             self.logger.record("rollout/coins", coins)
             self.logger.record("rollout/rounds", rounds)
-        self.logger.record("rollout/games", self._games)
-        self.logger.record("league/snapshots", len(self._league.snapshots))
+        self.logger.record("rollout/played", self._played)
+        self.logger.record("rollout/illegal_actions", self.model.illegal_actions)
+        for kind, surprise in self.model.surprise.items():
+            self.logger.record(f"entropy/{kind}", surprise)
+        self.logger.record("league/snapshots", len(self._league.strengths))
+        self.logger.record("league/hardest", max(self._league.strengths.values(), default=0.0))
+        spent = self._learning_seconds()
+        self.logger.record("speed/steps_per_second", self.model.num_timesteps / spent)
+        for part, own in self._seconds.items():
+            self.logger.record(f"speed/{part}", own / spent)
 
     def _on_training_end(self) -> None:
         self._lap("update")
+        if self._config.anchor_games and self._next_anchor <= self._config.total_steps:
+            self.measure(self.model)
+            self._lap("measuring")
 
     def _lap(self, part: str) -> None:
         now = time.perf_counter()
         self._seconds[part] += now - self._clock
         self._clock = now
 
+    def _learning_seconds(self) -> float:
+        """What was spent on all parts but the measuring."""
+        return sum(spent for part, spent in self._seconds.items() if part != "measuring")
+
+    # ------------------------------------------------------------------------------------------ how strong it is
+
+    def open_curve(self, steps: int) -> CurveFile:
+        """The file of the learning curve, without what was lost after so many steps."""
+        self._curve = CurveFile(self._folder / "anchors.csv", ANCHOR_COLUMNS, steps)
+        return self._curve
+
+    def measure(self, model: AllSeatsPPO) -> None:
+        """Let the policy as it is now, greedy, play against the fixed agents, on the same luck each time."""
+        if not self._config.anchor_games:
+            return
+        agent = PPOAgent(self.save_policy(model, self._folder / "policy"), greedy=True)
+        seconds = self._learning_seconds()
+        for anchor in ANCHORS:
+            for players in self._config.players:
+                found = evaluate(agent, anchor, num_players=players, games=self._config.anchor_games)
+                low, high = found.interval
+                self._curve.write([model.num_timesteps, seconds, players, anchor, found.win_share, low, high])
+                self.logger.record(f"anchors/{anchor}_{players}", found.win_share)
+
     # ------------------------------------------------------------------------------------------ league and checkpoints
 
-    def add_snapshot(self, model: MaskablePPO, steps: int) -> None:
+    def add_snapshot(self, model: AllSeatsPPO, steps: int) -> None:
         """Let the policy as it is now into the league."""
         name = f"{steps:012d}"
         self.save_policy(model, self._league.path(name))
         self._league.add(name)
 
-    def save_policy(self, model: MaskablePPO, path: Path, **provenance: Any) -> Path:
+    def save_policy(self, model: AllSeatsPPO, path: Path, **provenance: Any) -> Path:
         """Save the policy as it is now, for ``PPOAgent``."""
         provenance |= {"made by": "megaland train", "config": self._config.to_dict(), "versions": versions()}
         return save_policy(
@@ -346,24 +298,27 @@ class Training(BaseCallback):
             provenance=provenance | {"steps": model.num_timesteps},
         )
 
-    def save(self, model: MaskablePPO) -> None:
+    def save(self, model: AllSeatsPPO) -> None:
         """Save a checkpoint."""
         extra = {
             "next_snapshot": self._next_snapshot,
             "next_checkpoint": self._next_checkpoint,
+            "next_anchor": self._next_anchor,
             "recent": list(self._recent),
-            "games": self._games,
+            "played": self._played,
+            "illegal_actions": model.illegal_actions,
             "seconds": self._seconds,
             "logged": {name: float(value) for name, value in self.logger.name_to_value.items()},
         }
-        save_checkpoint(self._folder / "checkpoints", model, self._env, self._league, extra)
+        save_checkpoint(self._folder / "checkpoints", model, self._league, extra)
 
     def take_up(self, extra: Mapping[str, Any]) -> None:
         """Go on from what ``save`` saved."""
         self._next_snapshot = extra["next_snapshot"]
         self._next_checkpoint = extra["next_checkpoint"]
+        self._next_anchor = extra["next_anchor"]
         self._recent.extend(extra["recent"])
-        self._games = extra["games"]
+        self._played = extra["played"]
         self._seconds = dict(extra["seconds"])
         self._logged = dict(extra["logged"])
 
@@ -400,21 +355,21 @@ class Training(BaseCallback):
         if not self._console.is_terminal:
             now = self._shown_now()
             self._console.print(
-                f"{self.num_timesteps:,} steps, {now['speed']} steps/s, "
+                f"{self.model.num_timesteps:,} steps, {now['speed']} steps/s, "
                 f"win share {now['win_share']} against {now['opponents']}",
                 highlight=False,
             )
 
     def report(
-        self, model: MaskablePPO, evaluations: list[dict[str, Any]], evaluation_seconds: float
+        self, model: AllSeatsPPO, evaluations: list[dict[str, Any]], evaluation_seconds: float
     ) -> dict[str, Any]:
         """What ``report.json`` holds."""
-        seconds = sum(self._seconds.values())
+        seconds = self._learning_seconds()
         return {
             "config": self._config.to_dict(),
             "steps": model.num_timesteps,
-            "games": self._games,
-            "illegal_actions": self._env.illegal_actions,
+            "seats_played": self._played,
+            "illegal_actions": model.illegal_actions,
             "seconds": seconds,
             "steps_per_second": model.num_timesteps / seconds,
             "seconds_by_part": self._seconds,
@@ -424,61 +379,19 @@ class Training(BaseCallback):
         }
 
 
-class LearningCurve(KVWriter):
-    """Writes what the learner logs as a CSV file, a row for each update; a run that is resumed goes on with it.
-
-    Args:
-        path: of the file.
-        steps: rows after so many steps are dropped; they belong to what was lost when the run was stopped.
-    """
-
-    COLUMNS = {  # noqa: RUF012
-        "steps": "time/total_timesteps",
-        "games": "rollout/games",
-        "win_share": "rollout/win_share",
-        "coins": "rollout/coins",
-        "rounds": "rollout/rounds",
-        "snapshots": "league/snapshots",
-        "policy_loss": "train/policy_gradient_loss",
-        "value_loss": "train/value_loss",
-        "entropy_loss": "train/entropy_loss",
-        "approx_kl": "train/approx_kl",
-        "clip_fraction": "train/clip_fraction",
-        "explained_variance": "train/explained_variance",
-    }
-
-    def __init__(self, path: Path, steps: int) -> None:
-        header = ",".join(self.COLUMNS)
-        lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
-        kept = [line for line in lines if int(line.partition(",")[0]) <= steps]
-        write_text(path, "\n".join([header, *kept]) + "\n")
-        self._file = path.open("a", newline="", encoding="utf-8")
-        self._rows = csv.DictWriter(self._file, list(self.COLUMNS), lineterminator="\n")
-
-    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
-        """Write a row."""
-        values = {column: key_values.get(key, "") for column, key in self.COLUMNS.items()}
-        # Of NumPy's float32 too all digits, so that a run that was resumed has the same.
-        self._rows.writerow({c: float(v) if isinstance(v, np.floating) else v for c, v in values.items()})
-        self._file.flush()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
 def report_table(report: Mapping[str, Any]) -> Table:
     """A report for the screen."""
     table = Table(title="training", title_justify="left")
     table.add_column("what")
     table.add_column("value", justify="right")
     table.add_row("steps", f"{report['steps']:,}")
-    table.add_row("games", f"{report['games']:,}")
+    table.add_row("games, counted by the learner's seats", f"{report['seats_played']:,}")
     table.add_row("illegal actions", f"{report['illegal_actions']}")
     table.add_row("time", f"{report['seconds']:.0f} s")
     for part, seconds in report["seconds_by_part"].items():
         name = "roll-out, the rest" if part == "roll-out" else part
-        table.add_row(f"  {name}", f"{seconds:.0f} s, {seconds / report['seconds']:.0%}")
+        share = "not counted" if part == "measuring" else f"{seconds / report['seconds']:.0%}"
+        table.add_row(f"  {name}", f"{seconds:.0f} s, {share}")
     table.add_row("steps/s", f"{report['steps_per_second']:,.0f}")
     table.add_row("time of the evaluation", f"{report['evaluation_seconds']:.0f} s")
     for evaluation in report["evaluations"]:
@@ -502,7 +415,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--preset",
         choices=PRESETS,
-        help="quick: the defaults; standard and long: one policy for 2 to 5 players, against the planner, too",
+        help="quick (the defaults), standard or long",
     )
     for each in fields(TrainConfig):
         option, default = f"--{each.name.replace('_', '-')}", each.default
@@ -511,21 +424,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             parser.add_argument(option, help=text)
         elif isinstance(default, bool):
             parser.add_argument(option, action="store_true", default=None, help=text)
+        elif each.name == "opponents":
+            parser.add_argument(option, nargs="+", metavar="NAME=SHARE", help=text)
         elif isinstance(default, tuple):
             shown = ",".join(map(str, default))
-            parser.add_argument(option, type=_numbers, metavar="N,...", help=f"{text} ({shown})")
+            kind = type(default[0])
+            parser.add_argument(option, type=_list_of(kind), metavar="A,...", help=f"{text} ({shown})")
         else:
             parser.add_argument(option, type=type(default), help=f"{text} ({default})")
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in text.split(","))
+def _list_of(kind: type) -> Callable[[str], tuple[Any, ...]]:
+    def several(text: str) -> tuple[Any, ...]:
+        return tuple(kind(each) for each in text.split(","))
+
+    return several
+
+
+def _shares(words: list[str]) -> dict[str, float]:
+    """Opponents with their shares, from words like ``planner=0.2`` (a name may have ``=`` in it)."""
+    shares = {}
+    for word in words:
+        name, _, share = word.rpartition("=")
+        try:
+            shares[name] = float(share)
+        except ValueError:
+            name = ""
+        if not name:
+            raise ValueError(f"--opponents {word!r}: it must be a name and a share, as in planner=0.2")
+    return shares
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, or go on training."""
     given = {each.name: getattr(arguments, each.name) for each in fields(TrainConfig)}
     given = {name: value for name, value in given.items() if value is not None}
+    if "opponents" in given:
+        given["opponents"] = _shares(given["opponents"])
     if arguments.resume is not None:
         if arguments.preset is not None:
             raise ValueError("--preset cannot be changed when a run is resumed")

@@ -6,6 +6,7 @@ import argparse
 import csv
 import json
 from dataclasses import replace
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,10 @@ import experiments.train
 from agents.ppo import PPOAgent
 from experiments.checkpoints import CheckpointError, checkpoints
 from experiments.league import League
-from experiments.train import PRESETS, LearningCurve, TrainConfig, Training, add_arguments, resume, train
+from experiments.learning_curves import UpdateRows, curve_figure, read_curve
+from experiments.self_play import SelfPlay
+from experiments.train import ANCHORS, PARTS, Training, add_arguments, resume, train
+from experiments.train_config import PRESETS, TrainConfig
 from megaland_env import MegalandGames
 from megaland_env.agent import make_agent
 from megaland_env.rewards import Coins, Shaped
@@ -33,13 +37,16 @@ def tiny(folder: Path, **changes: Any) -> TrainConfig:
         players=(2, 3),
         threads=1,
         num_envs=16,
-        n_steps=8,
+        rollout=128,
         batch_size=64,
         n_epochs=2,
         hidden=(16,),
         snapshot_every=128,
         snapshots_kept=2,
+        opponents={"itself": 0.5, "snapshots": 0.3, "planner": 0.1, "random": 0.1},
         checkpoint_every=256,
+        anchor_every=1000,
+        anchor_games=0,
         eval_games=6,
     )
     return replace(config, **changes)
@@ -63,12 +70,12 @@ def curve(folder: Path) -> list[dict[str, str]]:
 
 def test_a_run_from_the_beginning_to_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "runs" / "one"
-    policy = train(tiny(folder))
+    policy = train(tiny(folder, anchor_games=2))
     assert policy == folder / "policy"
 
     agent = make_agent(f"ppo:path={policy}")
     assert isinstance(agent, PPOAgent)
-    assert agent.provenance["steps"] == 640
+    assert agent.provenance["steps"] >= 640
     assert agent.provenance["config"]["players"] == [2, 3]
     assert len(agent.provenance["evaluations"]) == 6
     games = MegalandGames(num_games=4)
@@ -76,27 +83,38 @@ def test_a_run_from_the_beginning_to_the_report(tmp_path: Path, capsys: pytest.C
     games.step(games.scatter(games.decisions(), agent.act(games.decisions())))
 
     report = json.loads((folder / "report.json").read_text())
-    assert report["steps"] == 640
+    assert report["steps"] >= 640
     assert report["illegal_actions"] == 0
-    assert set(report["seconds_by_part"]) == {"engine", "opponents", "encoding", "roll-out", "update", "saving"}
+    assert tuple(report["seconds_by_part"]) == PARTS
     assert min(report["seconds_by_part"].values()) > 0
-    assert report["seconds"] == pytest.approx(sum(report["seconds_by_part"].values()))
-    assert report["steps_per_second"] == pytest.approx(640 / report["seconds"])
+    learning = sum(seconds for part, seconds in report["seconds_by_part"].items() if part != "measuring")
+    assert report["seconds"] == pytest.approx(learning)
+    assert report["steps_per_second"] == pytest.approx(report["steps"] / learning)
     played = [(e["settings"]["config"]["num_players"], e["settings"]["opponents"][0]) for e in report["evaluations"]]
     assert played == [(players, name) for name in ("random", "threshold", "planner") for players in (2, 3)]
-    assert TrainConfig.from_dict(report["config"]) == tiny(folder)
+    assert TrainConfig.from_dict(report["config"]) == tiny(folder, anchor_games=2)
 
     rows = curve(folder)
-    assert [int(row["steps"]) for row in rows] == [128, 256, 384, 512, 640]
+    steps = [int(row["steps"]) for row in rows]
+    # Of the first roll-out the last decision of each seat (40 of them) waits for the next update.
+    assert 80 <= steps[0] < 128
+    assert all(128 <= later - earlier < 128 + 40 for earlier, later in pairwise(steps))
+    assert steps[-2] < 640 <= steps[-1] == report["steps"]
     assert float(rows[-1]["policy_loss"]) != 0
-    assert [path.name for path in checkpoints(folder / "checkpoints")] == ["000000000512", "000000000640"]
-    assert len(list((folder / "league").iterdir())) == 4  # 128, 256, 384, 512; the first two have left the league
+    assert [path.name for path in checkpoints(folder / "checkpoints")][-1] == f"{steps[-1]:012d}"
+    assert len(list((folder / "league").iterdir())) >= 2
     assert list((folder / "tensorboard").iterdir())
+
+    strength = read_curve(folder)
+    assert sorted({row["steps"] for row in strength})[0] == 0  # before it has learned
+    assert {(row["players"], row["anchor"]) for row in strength} == set(product((2, 3), ANCHORS))
+    assert all(row["low"] <= row["win_share"] <= row["high"] for row in strength)
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
 
     shown = capsys.readouterr().out
     assert "win share against 2 threshold" in shown
     assert f"ppo:path={policy}" in shown.replace("\n", "")
-    assert "256 steps" in shown  # a line at the checkpoint, since nobody is at a terminal
+    assert "steps/s, win share" in shown  # a line at the checkpoint, since nobody is at a terminal
 
 
 def test_stopped_and_resumed_it_ends_with_the_same_policy(
@@ -108,9 +126,9 @@ def test_stopped_and_resumed_it_ends_with_the_same_policy(
 
     begin = Training._on_rollout_end
 
-    def stop(self: Training) -> None:  # after the checkpoint at 512 steps, before the update that follows
+    def stop(self: Training) -> None:  # after a checkpoint, before the update that follows
         begin(self)
-        if self.num_timesteps == 640:
+        if self.model.num_timesteps > 512:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Training, "_on_rollout_end", stop)
@@ -124,8 +142,9 @@ def test_stopped_and_resumed_it_ends_with_the_same_policy(
     assert same(whole, stopped)
     assert curve(tmp_path / "stopped") == curve(tmp_path / "whole")
     report = json.loads((tmp_path / "stopped" / "report.json").read_text())
-    assert report["steps"] == 640
-    assert report["games"] == json.loads((tmp_path / "whole" / "report.json").read_text())["games"]
+    undisturbed = json.loads((tmp_path / "whole" / "report.json").read_text())
+    assert report["steps"] == undisturbed["steps"]
+    assert report["seats_played"] == undisturbed["seats_played"]
 
     assert same(whole, resume(tmp_path / "stopped"))  # a run that is over only reports again
 
@@ -146,7 +165,7 @@ def test_what_cannot_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     train(tiny(folder, total_steps=256, players=(2,), eval_games=0))
     last = checkpoints(folder / "checkpoints")[-1]
     (last / "model.pt").write_bytes((last / "model.pt").read_bytes()[:1000])
-    with pytest.raises(CheckpointError, match="000000000256 cannot be used"):
+    with pytest.raises(CheckpointError, match=f"{last.name} cannot be used"):
         resume(folder)
 
 
@@ -163,6 +182,7 @@ def test_options_are_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert asked.pop() == TrainConfig(folder="runs/ppo-1")
     (tmp_path / "runs" / "ppo-1").mkdir(parents=True)
     words = "--players 2,3 --learning-rate 0.1 --hidden 8 --reward coins --eval-sampled --seed 4"
+    words += " --opponents itself=0.5 ppo:path=x,greedy=True=0.5"
     experiments.train.run(parser.parse_args(words.split()))
     assert asked.pop() == TrainConfig(
         folder="runs/ppo-2",
@@ -172,7 +192,11 @@ def test_options_are_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         reward="coins",
         eval_sampled=True,
         seed=4,
+        opponents={"itself": 0.5, "ppo:path=x,greedy=True": 0.5},
     )
+    for wrong in ("planner", "planner=much", "=0.5"):
+        with pytest.raises(ValueError, match="a name and a share"):
+            experiments.train.run(parser.parse_args(["--opponents", wrong]))
     experiments.train.run(parser.parse_args(["--preset", "standard", "--total-steps", "100"]))
     chosen = asked.pop()
     assert (chosen.players, chosen.total_steps) == ((2, 3, 4, 5), 100)  # what is said goes before the preset
@@ -192,6 +216,10 @@ def test_the_configuration_is_checked() -> None:
         ({"activation": "sin"}, "activation is 'sin'"),
         ({"players": (6,)}, "num_players is 6"),
         ({"reward": "fame"}, "no reward 'fame'"),
+        ({"markets": ("fish",)}, "market"),
+        ({"num_envs": 3}, "num_envs is 3; there are 4 kinds of table"),
+        ({"opponents": {}}, "there must be some"),
+        ({"opponents": {"itself": -1.0}}, "shares of at least 0"),
     ):
         with pytest.raises(ValueError, match=message):
             TrainConfig(folder="x", **changes)  # type: ignore[arg-type]
@@ -199,34 +227,76 @@ def test_the_configuration_is_checked() -> None:
     assert TrainConfig(folder="x", reward="coins").reward_function() == Coins()
 
 
-def test_a_league_keeps_its_newest_snapshots(tmp_path: Path) -> None:
-    policy = train(tiny(tmp_path / "run", total_steps=128, players=(2,), eval_games=0))
-    league = League({"random": 1.0, "threshold": 0.0}, 3.0, 2, tmp_path)
-    assert [weight for _, weight in league.pool()] == [1.0]
-    assert league.describe() == "random"
+def test_a_league_prefers_the_hard_and_drops_the_easy(tmp_path: Path) -> None:
+    policy = train(tiny(tmp_path / "run", total_steps=128, players=(2,), anchor_games=0, eval_games=0))
+    league = League({"itself": 1.0, "random": 1.0, "threshold": 0.0, "snapshots": 3.0}, 2, tmp_path)
+    assert [weight for _, weight in league.pool()] == [1.0, 1.0]
+    assert league.pool()[0][0] is SelfPlay.itself
+    assert league.describe() == "itself, random"
     for name in ("a", "b", "c"):
         league.path(name).symlink_to(policy)
-        league.add(name)
-    assert league.snapshots == ["b", "c"]
-    assert [weight for _, weight in league.pool()] == [1.0, 1.5, 1.5]
-    assert [league.name(agent) for agent, _ in league.pool()] == ["random", "b", "c"]
-    assert league.describe() == "random, 2 snapshots"
-    gone = league.agent("a")  # who still plays its last games
-    assert league.agent("a") is gone
-    league.forget_all_but(["b"])
-    assert league.agent("a") is not gone
-    without = League({"random": 1.0}, 0.0, 5, tmp_path)
+    league.add("a")
+    league.add("b")
+    assert [weight for _, weight in league.pool()] == [1.0, 1.0, 1.5, 1.5]
+    assert [league.name(agent) for agent, _ in league.pool()] == ["itself", "random", "a", "b"]
+    assert league.describe() == "itself, random, 2 snapshots"
+    league.note(league.agent("random"), 50, 1.0)  # is no snapshot
+    league.note(league.agent("a"), 10**6, 2 * 10**6)  # wins twice as often as the others at its tables
+    assert league.strengths == {"a": 2.0, "b": 1.0}
+    assert [weight for _, weight in league.pool()][2:] == pytest.approx([3 * 4 / 5, 3 * 1 / 5])
+    gone = league.agent("b")  # who still plays its last games
+    league.add("c")
+    assert list(league.strengths) == ["a", "c"]
+    assert league.agent("b") is gone
+    league.note(gone, 10, 1.0)
+    league.forget_all_but(["a"])
+    assert league.agent("b") is not gone
+    without = League({"random": 1.0}, 5, tmp_path)
     without.add("a")
-    assert without.snapshots == []
+    assert without.strengths == {}
 
 
-def test_a_learning_curve_drops_what_was_lost(tmp_path: Path) -> None:
+def test_strength_is_a_running_mean(tmp_path: Path) -> None:
+    league = League({"snapshots": 1.0}, 2, tmp_path)
+    league.add("a")
+    league._agents["a"] = one = make_agent("random")
+    league.note(one, 1000, 0.0)
+    league.note(one, 1000, 0.0)
+    assert league.strengths["a"] == pytest.approx(np.exp(-1))  # as after 2,000 at once
+
+
+def test_files_that_grow_drop_what_was_lost(tmp_path: Path) -> None:
     path = tmp_path / "progress.csv"
-    first = LearningCurve(path, 0)
+    first = UpdateRows(path, 0)
     for steps in (10, 20, 30):
         first.write({"time/total_timesteps": steps, "rollout/win_share": steps / 100, "train/loss": 1.0}, {})
     first.close()
-    again = LearningCurve(path, 20)
+    again = UpdateRows(path, 20)
     again.write({"time/total_timesteps": 31}, {})
     again.close()
     assert [(row["steps"], row["win_share"]) for row in curve(tmp_path)] == [("10", "0.1"), ("20", "0.2"), ("31", "")]
+
+
+def test_a_picture_of_learning_curves() -> None:
+    rows = [
+        {"steps": steps, "seconds": steps / 100, "players": players, "anchor": anchor, "win_share": steps / 4e6}
+        for steps in (0, 1e6, 2e6)
+        for players in (2, 4)
+        for anchor in ANCHORS
+    ]
+    figure = curve_figure([("one", rows), ("two", rows), ("one", rows)])
+    above, below = figure.axes[:2], figure.axes[2:]
+    assert [axes.get_title() for axes in above] == ["2 players (par 0.50)", "4 players (par 0.25)"]
+    lines = [line for line in above[1].lines if len(line.get_xdata()) == 3]
+    assert len(lines) == 9
+    assert len({line.get_color() for line in lines}) == 2
+    assert list(lines[0].get_xdata()) == [0, 1, 2]
+    minutes = next(line for line in below[0].lines if len(line.get_xdata()) == 3)
+    assert list(minutes.get_xdata()) == pytest.approx([0, 1e4 / 60, 2e4 / 60])
+    assert list(minutes.get_ydata()) == [0, 0.25, 0.5]
+    assert [text.get_text() for text in figure.legends[0].get_texts()][-2:] == ["one", "two"]
+
+
+def test_runs_without_a_curve_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="has no learning curve"):
+        read_curve(tmp_path)

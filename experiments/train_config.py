@@ -1,0 +1,129 @@
+"""What a training run is asked for, with its presets; ``train.py`` does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from agents.ppo import ACTIVATIONS
+from megaland_env import MegalandConfig
+from megaland_env.rewards import Reward, Shaped, make_reward
+
+ITSELF, SNAPSHOTS = "itself", "snapshots"
+"""Among the opponents: the policy as it is now, and the league's earlier snapshots of it."""
+
+
+OPPONENTS = {ITSELF: 0.65, SNAPSHOTS: 0.1, "planner": 0.15, "threshold": 0.08, "random": 0.02}
+
+
+def _option(default: Any, help: str) -> Any:
+    """A field of the configuration, with the help of its command line option."""
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """What ``train`` is asked for; each field says what it is, and is an option of ``megaland train``.
+
+    Raises:
+        ValueError: a field has no meaning.
+    """
+
+    folder: str = field(
+        metadata={"help": "of the run; it must not exist (the first free of runs/ppo-1, runs/ppo-2, ...)"}
+    )
+    total_steps: int = _option(2_000_000, "decisions to learn from in all")
+    players: tuple[int, ...] = _option((2, 3, 4, 5), "at the tables; all sizes are trained at once")
+    markets: tuple[str, ...] = _option(("spread",), "of the games: spread, random or both")
+    seed: int = _option(0, "of the networks, the games and the luck of the learner")
+    threads: int = _option(1, "of PyTorch; with so small a network more than one hardly helps")
+
+    num_envs: int = _option(1024, "games at once")
+    rollout: int = _option(32_768, "decisions between two updates")
+    batch_size: int = _option(4096, "decisions in each gradient step")
+    n_epochs: int = _option(4, "passes over the decisions in each update")
+    learning_rate: float = _option(1e-3, "at the beginning; it falls linearly to 0")
+    gamma: float = _option(1.0, "discount per decision")
+    gae_lambda: float = _option(0.95, "of the generalised advantage estimate")
+    clip_range: float = _option(0.2, "of the probability ratio")
+    ent_coef: float = _option(0.005, "weight of the entropy bonus at the beginning; it falls linearly to 0")
+    vf_coef: float = _option(0.5, "weight of the value loss")
+    max_grad_norm: float = _option(0.5, "longest gradient")
+    hidden: tuple[int, ...] = _option((128, 128), "hidden layers of the policy network, and of the value network")
+    activation: str = _option("relu", "between the layers: tanh or relu")
+    reward: str = _option("shaped", "win, coins or shaped (with the same discount)")
+
+    opponents: dict[str, float] = field(
+        default_factory=OPPONENTS.copy,
+        metadata={"help": "who has the seats beside the learner's, and how often: agents, itself, and its snapshots"},
+    )
+    snapshot_every: int = _option(500_000, "decisions between two snapshots")
+    snapshots_kept: int = _option(8, "in the league; the easiest leaves")
+
+    checkpoint_every: int = _option(500_000, "decisions between two checkpoints")
+    anchor_every: int = _option(250_000, "decisions between two measurements of its strength, for the learning curve")
+    anchor_games: int = _option(1000, "in each of them; 0 for none")
+    eval_games: int = _option(4000, "in each evaluation at the end; 0 for none")
+    eval_sampled: bool = _option(False, "evaluate actions drawn by their probabilities, not the most likely ones")
+
+    def __post_init__(self) -> None:
+        counts = ("total_steps", "threads", "num_envs", "rollout", "batch_size", "n_epochs")
+        for name in (*counts, "snapshot_every", "checkpoint_every", "anchor_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"activation is {self.activation!r}; it must be one of {', '.join(ACTIVATIONS)}")
+        if not self.opponents or not all(weight >= 0 for weight in self.opponents.values()):
+            raise ValueError(f"opponents are {self.opponents}; there must be some, with shares of at least 0")
+        tables = len(self.game_configs())
+        if not 1 <= tables <= self.num_envs:
+            raise ValueError(f"num_envs is {self.num_envs}; there are {tables} kinds of table to share them out among")
+        self.reward_function()
+
+    def game_configs(self) -> list[MegalandConfig]:
+        """The full game for each number of players and each way to choose a market."""
+        return [MegalandConfig(players, market=market) for players in self.players for market in self.markets]
+
+    def reward_function(self) -> Reward:
+        """The reward, with the learner's discount if it has one."""
+        return Shaped(self.gamma) if self.reward == "shaped" else make_reward(self.reward)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as ``json.dumps`` takes them."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:
+        """The reverse of ``to_dict``.
+
+        Raises:
+            ValueError: a field is unknown or has no meaning.
+        """
+        unknown = set(values) - {each.name for each in fields(cls)}
+        if unknown:
+            raise ValueError(f"a training run has no field {sorted(unknown)[0]!r}")
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "quick": {},
+    "standard": {
+        "total_steps": 15_000_000,
+        "snapshot_every": 1_000_000,
+        "checkpoint_every": 1_000_000,
+        "anchor_every": 1_000_000,
+    },
+    "long": {
+        "total_steps": 60_000_000,
+        "markets": ("spread", "random"),
+        "num_envs": 2048,
+        "rollout": 65_536,
+        "hidden": (256, 256),
+        "learning_rate": 7e-4,
+        "snapshot_every": 2_000_000,
+        "checkpoint_every": 1_000_000,
+        "anchor_every": 1_000_000,
+    },
+}
+"""What each preset changes of the defaults of ``TrainConfig``."""
