@@ -18,8 +18,8 @@ class ExplorerAgent:
 
     An agent that always does the same in the same state gives no answer to the question what would have come of
     something else: it buys a building where it thinks well of it, and only there. Each time that this one may buy, it
-    chooses with chance ``explore`` any of the legal actions instead, passing and hearts among them, all alike. So what is
-    bought in its games is in part a matter of chance, as in an experiment, and what comes of it can be measured
+    chooses with chance ``explore`` any of the legal actions instead, passing and hearts among them, all alike. So what
+    is bought in its games is in part a matter of chance, as in an experiment, and what comes of it can be measured
     (experiments/analysis_buildings.py).
 
     Args:

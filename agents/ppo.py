@@ -1,4 +1,4 @@
-"""``PPOAgent``: a trained policy. The policy is data: a folder with ``policy.safetensors`` and ``policy.json``.
+"""``PPOAgent``: a trained policy, by default the one that comes with this package. A policy is data: a folder with ``policy.safetensors`` and ``policy.json``.
 
 Nothing in the folder is ever executed, and neither Stable-Baselines3 nor the training code is needed: the JSON says how
 the network is built, what its inputs and outputs are called, and where it comes from. ::
@@ -52,15 +52,16 @@ class PolicyError(ValueError):
 
 
 class PPOAgent:
-    """A trained policy, read from a folder.
+    """A policy trained with PPO, read from a folder; by default the champion that comes with this package.
 
-    It draws its actions with the probabilities that it has learned, from the luck of the deciding seat; so it decides
-    the same in any batch, up to the rounding of the matrix products, which may depend on how many rows there are.
+    It always chooses its most likely action, or draws its actions with the probabilities
+    that it has learned, from the luck of the deciding seat. In either way it decides the same in any batch, up to the
+    rounding of the matrix products, which may depend on how many rows there are.
 
     Args:
         path: the folder.
-        greedy: always choose the most likely action instead.
-        seed: another seed is another player with other luck.
+        greedy: whether always the most likely action is chosen.
+        seed: of the luck when actions are drawn; another seed is another player.
 
     Attributes:
         provenance: where the policy comes from, as the training noted it.
@@ -69,7 +70,7 @@ class PPOAgent:
         PolicyError: there is no such policy, it is damaged, or it is for other features or actions.
     """
 
-    def __init__(self, path: str | Path, greedy: bool = False, seed: int = 0) -> None:
+    def __init__(self, path: str | Path = CHAMPION, greedy: bool = True, seed: int = 0) -> None:
         self.path = Path(path)
         self.greedy = greedy
         self.seed = seed

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 NAME_LENGTH = 34
 DOTS_PER_INCH = 150
+POINTS = 100
+"""Shares are shown in per cent, and what changes them in percentage points."""
+
 DIVERGING, RISING = "RdBu", "Blues"
 """Colour maps: around a middle, which is white; and from nothing to much."""
 

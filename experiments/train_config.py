@@ -43,11 +43,11 @@ class TrainConfig:
     rollout: int = _option(32_768, "decisions between two updates")
     batch_size: int = _option(4096, "decisions in each gradient step")
     n_epochs: int = _option(4, "passes over the decisions in each update")
-    learning_rate: float = _option(1e-3, "at the beginning; it falls linearly to 0")
+    learning_rate: float = _option(2e-3, "at the beginning; it falls linearly to 0")
     gamma: float = _option(1.0, "discount per decision")
     gae_lambda: float = _option(0.95, "of the generalised advantage estimate")
     clip_range: float = _option(0.2, "of the probability ratio")
-    ent_coef: float = _option(0.005, "weight of the entropy bonus at the beginning; it falls linearly to 0")
+    ent_coef: float = _option(0.01, "weight of the entropy bonus at the beginning; it falls linearly to 0")
     vf_coef: float = _option(0.5, "weight of the value loss")
     max_grad_norm: float = _option(0.5, "longest gradient")
     hidden: tuple[int, ...] = _option((128, 128), "hidden layers of the policy network, and of the value network")
@@ -59,7 +59,7 @@ class TrainConfig:
         metadata={"help": "who has the seats beside the learner's, and how often: agents, itself, and its snapshots"},
     )
     snapshot_every: int = _option(500_000, "decisions between two snapshots")
-    snapshots_kept: int = _option(8, "in the league; the easiest leaves")
+    snapshots_kept: int = _option(4, "in the league; the easiest leaves")
 
     checkpoint_every: int = _option(500_000, "decisions between two checkpoints")
     anchor_every: int = _option(250_000, "decisions between two measurements of its strength, for the learning curve")
@@ -109,21 +109,19 @@ class TrainConfig:
 PRESETS: dict[str, dict[str, Any]] = {
     "quick": {},
     "standard": {
-        "total_steps": 15_000_000,
-        "snapshot_every": 1_000_000,
+        "total_steps": 10_000_000,
         "checkpoint_every": 1_000_000,
         "anchor_every": 1_000_000,
     },
     "long": {
-        "total_steps": 60_000_000,
+        "total_steps": 36_000_000,
         "markets": ("spread", "random"),
         "num_envs": 2048,
         "rollout": 65_536,
-        "hidden": (256, 256),
-        "learning_rate": 7e-4,
-        "snapshot_every": 2_000_000,
+        "snapshot_every": 1_500_000,
         "checkpoint_every": 1_000_000,
         "anchor_every": 1_000_000,
+        "anchor_games": 2000,
     },
 }
 """What each preset changes of the defaults of ``TrainConfig``."""

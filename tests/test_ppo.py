@@ -75,7 +75,7 @@ def test_saved_and_loaded_again_it_decides_the_same(policy: Path, tmp_path: Path
 def test_it_is_legal_and_its_luck_is_that_of_the_seat(policy: Path) -> None:
     games = MegalandGames(MegalandConfig(num_players=3), 50)
     games.reset(0)
-    agents = [PPOAgent(policy), PPOAgent(policy, seed=1), PPOAgent(policy, greedy=True)]
+    agents = [PPOAgent(policy, greedy=False), PPOAgent(policy, greedy=False, seed=1), PPOAgent(policy)]
     differ = 0
     for _ in range(30):
         decisions = games.decisions()
@@ -99,15 +99,15 @@ def test_it_draws_by_its_probabilities(tmp_path: Path) -> None:
     )
     games = MegalandGames(num_games=2000)
     games.reset(0)
-    actions = PPOAgent(path).act(games.decisions())
+    actions = PPOAgent(path, greedy=False).act(games.decisions())
     assert np.bincount(actions, minlength=3)[1:] / actions.size == pytest.approx([0.25, 0.75], abs=0.02)
-    assert (PPOAgent(path, greedy=True).act(games.decisions()) == 2).all()
+    assert (PPOAgent(path).act(games.decisions()) == 2).all()
 
 
 def test_by_name(policy: Path) -> None:
-    agent = make_agent(f"ppo:path={policy},greedy=True,seed=3")
+    agent = make_agent(f"ppo:path={policy},greedy=False,seed=3")
     assert isinstance(agent, PPOAgent)
-    assert (agent.path, agent.greedy, agent.seed) == (policy, True, 3)
+    assert (agent.path, agent.greedy, agent.seed) == (policy, False, 3)
     assert agent.provenance == {"steps": 5}
 
 
