@@ -1,6 +1,6 @@
-"""``PPOAgent``: a trained policy, by default the one that comes with this package. A policy is data: a folder with ``policy.safetensors`` and ``policy.json``.
+"""``PPOAgent``: a trained policy, by default the one that comes with this package.
 
-Nothing in the folder is ever executed, and neither Stable-Baselines3 nor the training code is needed: the JSON says how
+A policy is data: a folder with ``policy.safetensors`` and ``policy.json``. Nothing in the folder is ever executed, and neither Stable-Baselines3 nor the training code is needed: the JSON says how
 the network is built, what its inputs and outputs are called, and where it comes from. ::
 
     {
