@@ -1,7 +1,8 @@
 """``PPOAgent``: a trained policy, by default the one that comes with this package.
 
-A policy is data: a folder with ``policy.safetensors`` and ``policy.json``. Nothing in the folder is ever executed, and neither Stable-Baselines3 nor the training code is needed: the JSON says how
-the network is built, what its inputs and outputs are called, and where it comes from. ::
+A policy is data: a folder with ``policy.safetensors`` and ``policy.json``. Nothing in the folder is ever executed, and
+neither Stable-Baselines3 nor the training code is needed: the JSON says how the network is built, what its inputs and
+outputs are called, and where it comes from. ::
 
     {
       "format": "megaland-policy/1",
