@@ -86,42 +86,10 @@ def resume(folder: str | Path) -> Path:
 
 
 def _train(config: TrainConfig, folder: Path) -> Path:
-    torch.set_num_threads(config.threads)
-    # Masked probabilities sum to 1 but for rounding; torch's check of its arguments takes that for an error at times.
-    torch.distributions.Distribution.set_default_validate_args(False)
-    league = League(config.opponents, config.snapshots_kept, folder / "league")
-    games = SelfPlay(
-        config.game_configs(),
-        config.num_envs,
-        opponents=league.pool() or SelfPlay.itself,  # it begins against itself
-        reward=config.reward_function(),
-        seed=config.seed,
-    )
-    model = AllSeatsPPO(
-        games,
-        config.rollout,
-        learning_rate=lambda progress_remaining: config.learning_rate * progress_remaining,
-        batch_size=config.batch_size,
-        n_epochs=config.n_epochs,
-        gamma=config.gamma,
-        gae_lambda=config.gae_lambda,
-        clip_range=config.clip_range,
-        ent_coef=config.ent_coef,
-        vf_coef=config.vf_coef,
-        max_grad_norm=config.max_grad_norm,
-        policy_kwargs={
-            "net_arch": {"pi": list(config.hidden), "vf": list(config.hidden)},
-            "activation_fn": ACTIVATIONS[config.activation],
-            "optimizer_kwargs": {"fused": True},
-        },
-        device="cpu",
-        seed=config.seed,
-    )
-    training = Training(config, folder, league)
-
+    model, training = start(config, folder)
     saved = checkpoints(folder / "checkpoints")
     if saved:
-        training.take_up(load_checkpoint(saved[-1], model, league))
+        training.take_up(load_checkpoint(saved[-1], model, training.league), model)
     rows = UpdateRows(folder / "progress.csv", model.num_timesteps)
     logger = Logger(None, [TensorBoardOutputFormat(str(folder / "tensorboard")), rows])
     model.set_logger(logger)
@@ -153,6 +121,42 @@ def _train(config: TrainConfig, folder: Path) -> Path:
     return policy
 
 
+def start(config: TrainConfig, folder: Path) -> tuple[AllSeatsPPO, Training]:
+    """A learner with its games, and what goes on beside the learning."""
+    torch.set_num_threads(config.threads)
+    # Masked probabilities sum to 1 but for rounding; torch's check of its arguments takes that for an error at times.
+    torch.distributions.Distribution.set_default_validate_args(False)
+    league = League(config.opponents, config.snapshots_kept, folder / "league")
+    games = SelfPlay(
+        config.game_configs(),
+        config.num_envs,
+        opponents=league.pool() or SelfPlay.itself,  # it begins against itself
+        reward=config.reward_function(),
+        seed=config.seed,
+    )
+    model = AllSeatsPPO(
+        games,
+        config.rollout,
+        learning_rate=lambda progress_remaining: config.learning_rate * progress_remaining,
+        batch_size=config.batch_size,
+        n_epochs=config.n_epochs,
+        gamma=config.gamma,
+        gae_lambda=config.gae_lambda,
+        clip_range=config.clip_range,
+        ent_coef=config.ent_coef,
+        vf_coef=config.vf_coef,
+        max_grad_norm=config.max_grad_norm,
+        policy_kwargs={
+            "net_arch": {"pi": list(config.hidden), "vf": list(config.hidden)},
+            "activation_fn": ACTIVATIONS[config.activation],
+            "optimizer_kwargs": {"fused": True},
+        },
+        device="cpu",
+        seed=config.seed,
+    )
+    return model, Training(config, folder, league)
+
+
 def policy_layers(model: AllSeatsPPO) -> list[Layer]:
     """The linear layers from the observation to the logits of the actions."""
     policy = model.policy
@@ -164,19 +168,23 @@ class Training(BaseCallback):
     """What goes on beside the learning: the league grows, checkpoints are saved, and somebody may be watching.
 
     Everything that changes what is learned goes by the number of steps, so a run can be repeated and resumed exactly.
+
+    Attributes:
+        league: who the learner plays against.
+        seconds: what was spent so far, by ``PARTS``.
     """
 
     def __init__(self, config: TrainConfig, folder: Path, league: League) -> None:
         super().__init__()
         self._config = config
         self._folder = folder
-        self._league = league
+        self.league = league
         self._next_snapshot = config.snapshot_every
         self._next_checkpoint = config.checkpoint_every
         self._next_anchor = 0
         self._recent: deque[list[float]] = deque(maxlen=RECENT_GAMES)  # win share, coins and rounds of a seat's game
         self._played = 0
-        self._seconds = dict.fromkeys(PARTS, 0.0)
+        self.seconds = dict.fromkeys(PARTS, 0.0)
         self._logged: dict[str, float] = {}  # of the last update before the checkpoint, for the next row of the curve
         self._steps_begun = 0
         self._bar = Progress(disable=True)
@@ -200,7 +208,7 @@ class Training(BaseCallback):
         if steps >= self._next_snapshot:
             self._next_snapshot += config.snapshot_every
             self.add_snapshot(self.model, steps)
-        self.model.games.set_opponents(self._league.pool() or SelfPlay.itself)
+        self.model.games.set_opponents(self.league.pool() or SelfPlay.itself)
         if steps >= self._next_anchor:
             self._next_anchor += config.anchor_every
             self._lap("saving")
@@ -217,7 +225,7 @@ class Training(BaseCallback):
         self._recent.extend(moment.results.tolist())
         self._played += len(moment.results)
         for opponent in moment.opponents:
-            self._league.note(*opponent)
+            self.league.note(*opponent)
         if not self._bar.disable:
             self._bar.update(self._bar.task_ids[0], completed=self.model.num_timesteps, **self._shown_now())
         return True
@@ -225,8 +233,8 @@ class Training(BaseCallback):
     def _on_rollout_end(self) -> None:
         seconds = dict(self.model.games.seconds)
         for part, spent in seconds.items():
-            self._seconds[part] += spent - self._games_seconds[part]
-            self._seconds["roll-out"] -= spent - self._games_seconds[part]  # what follows counts it once more
+            self.seconds[part] += spent - self._games_seconds[part]
+            self.seconds["roll-out"] -= spent - self._games_seconds[part]  # what follows counts it once more
         self._games_seconds = seconds
         self._lap("roll-out")
         if self._recent:
@@ -238,11 +246,11 @@ class Training(BaseCallback):
         self.logger.record("rollout/illegal_actions", self.model.illegal_actions)
         for kind, surprise in self.model.surprise.items():
             self.logger.record(f"entropy/{kind}", surprise)
-        self.logger.record("league/snapshots", len(self._league.strengths))
-        self.logger.record("league/hardest", max(self._league.strengths.values(), default=0.0))
+        self.logger.record("league/snapshots", len(self.league.strengths))
+        self.logger.record("league/hardest", max(self.league.strengths.values(), default=0.0))
         spent = self._learning_seconds()
         self.logger.record("speed/steps_per_second", self.model.num_timesteps / spent)
-        for part, own in self._seconds.items():
+        for part, own in self.seconds.items():
             self.logger.record(f"speed/{part}", own / spent)
 
     def _on_training_end(self) -> None:
@@ -253,12 +261,12 @@ class Training(BaseCallback):
 
     def _lap(self, part: str) -> None:
         now = time.perf_counter()
-        self._seconds[part] += now - self._clock
+        self.seconds[part] += now - self._clock
         self._clock = now
 
     def _learning_seconds(self) -> float:
         """What was spent on all parts but the measuring."""
-        return sum(spent for part, spent in self._seconds.items() if part != "measuring")
+        return sum(spent for part, spent in self.seconds.items() if part != "measuring")
 
     # ------------------------------------------------------------------------------------------ how strong it is
 
@@ -285,8 +293,8 @@ class Training(BaseCallback):
     def add_snapshot(self, model: AllSeatsPPO, steps: int) -> None:
         """Let the policy as it is now into the league."""
         name = f"{steps:012d}"
-        self.save_policy(model, self._league.path(name))
-        self._league.add(name)
+        self.save_policy(model, self.league.path(name))
+        self.league.add(name)
 
     def save_policy(self, model: AllSeatsPPO, path: Path, **provenance: Any) -> Path:
         """Save the policy as it is now, for ``PPOAgent``."""
@@ -307,19 +315,20 @@ class Training(BaseCallback):
             "recent": list(self._recent),
             "played": self._played,
             "illegal_actions": model.illegal_actions,
-            "seconds": self._seconds,
+            "seconds": self.seconds,
             "logged": {name: float(value) for name, value in self.logger.name_to_value.items()},
         }
-        save_checkpoint(self._folder / "checkpoints", model, self._league, extra)
+        save_checkpoint(self._folder / "checkpoints", model, self.league, extra)
 
-    def take_up(self, extra: Mapping[str, Any]) -> None:
+    def take_up(self, extra: Mapping[str, Any], model: AllSeatsPPO) -> None:
         """Go on from what ``save`` saved."""
+        model.illegal_actions = extra["illegal_actions"]
         self._next_snapshot = extra["next_snapshot"]
         self._next_checkpoint = extra["next_checkpoint"]
         self._next_anchor = extra["next_anchor"]
         self._recent.extend(extra["recent"])
         self._played = extra["played"]
-        self._seconds = dict(extra["seconds"])
+        self.seconds = dict(extra["seconds"])
         self._logged = dict(extra["logged"])
 
     # ------------------------------------------------------------------------------------------ for who is watching
@@ -348,7 +357,7 @@ class Training(BaseCallback):
         return {
             "speed": f"{(self.num_timesteps - self._steps_begun) / max(elapsed, 1e-9):,.0f}",
             "win_share": f"{np.mean([game[0] for game in self._recent]):.3f}" if self._recent else "-",
-            "opponents": self._league.describe(),
+            "opponents": self.league.describe(),
         }
 
     def _tell(self) -> None:
@@ -372,7 +381,7 @@ class Training(BaseCallback):
             "illegal_actions": model.illegal_actions,
             "seconds": seconds,
             "steps_per_second": model.num_timesteps / seconds,
-            "seconds_by_part": self._seconds,
+            "seconds_by_part": self.seconds,
             "evaluations": evaluations,
             "evaluation_seconds": evaluation_seconds,
             "versions": versions(),
