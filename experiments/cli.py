@@ -23,7 +23,7 @@ USAGE_ERROR = 2  # as argparse has it
 FAILURE = 1
 INTERRUPTED = 130  # as a shell has it: 128 + SIGINT
 
-_EXTRAS = {"polars": "analysis", "cmaes": "tune"}
+_EXTRAS = {"polars": "analysis", "cmaes": "tune", "onnx": "onnx"}
 """What to install for a package, where that is not the extra ``train``."""
 
 
@@ -41,6 +41,7 @@ COMMANDS = {
     "probe": Command("experiments.probe", "measure what decisions an agent makes"),
     "simulate": Command("experiments.simulate", "record games between agents as tables"),
     "benchmark": Command("experiments.benchmark", "measure how fast the engine and the environments are"),
+    "export": Command("experiments.export", "write a trained policy as an ONNX model"),
     "play": Command("experiments.play", "play against agents in the terminal"),
     "watch": Command("experiments.watch", "step through a recorded game"),
     "agents": Command("experiments.cli", "list the agents that can be named"),

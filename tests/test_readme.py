@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
+from agents.ppo import save_policy
 from experiments import cli
+from megaland_env import NUM_ACTIONS
 from megaland_env.observation import NUM_FEATURES, features_table
 
 ROOT = Path(__file__).parent.parent
@@ -24,6 +27,10 @@ COMMANDS = re.findall(r"^megaland (\w+)", README + PAGE, flags=re.MULTILINE)
 def test_an_example_runs_as_it_stands(example: str, tmp_path: Path) -> None:
     script = tmp_path / "example.py"
     script.write_text(example, encoding="utf-8")
+    if "policy.onnx" in example:  # which the command above it writes, from what a training has left
+        layer = (torch.zeros(NUM_ACTIONS, NUM_FEATURES), torch.zeros(NUM_ACTIONS))
+        policy = save_policy(tmp_path / "policy", [layer], activation="tanh", provenance={})
+        assert cli.main(["export", str(policy), "--onnx", str(tmp_path / "policy.onnx")]) == 0
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
         cwd=tmp_path,
