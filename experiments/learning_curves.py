@@ -21,9 +21,9 @@ from experiments.plot_style import ANCHOR_COLOUR, INK, SERIES, grid, new_figure,
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ANCHOR_COLUMNS = ("steps", "seconds", "players", "anchor", "win_share", "low", "high")
-"""Of ``anchors.csv``: decisions learned from and seconds spent on it (without measuring), and the win share of one
-learner among so many players, all others of them the anchor, with its 95 % interval."""
+ANCHOR_COLUMNS = ("steps", "seconds", "cpu_seconds", "players", "anchor", "win_share", "low", "high")
+"""Of ``anchors.csv``: decisions learned from, the seconds and the processor's seconds spent on it (without measuring),
+and the win share of one learner among so many players, all others of them the anchor, with its 95 % interval."""
 
 UPDATE_COLUMNS = {
     "steps": "time/total_timesteps",
@@ -112,7 +112,7 @@ def write_curve(path: str | Path, runs: Sequence[tuple[str, str | Path]]) -> Non
 
 
 def curve_figure(curves: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> Figure:
-    """Win shares over decisions learned from (above) and over minutes (below), a column for each number of players.
+    """Win shares over decisions learned from and over minutes of a core, a column for each number of players.
 
     Args:
         curves: for each run its label, which is its colour in the picture, and the rows of ``read_curve``.
@@ -122,7 +122,9 @@ def curve_figure(curves: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> F
     figure = new_figure(2.6 + 2.7 * len(sizes), 6.2, "One learner against others: its share of the wins")
     panels = figure.subplots(2, len(sizes), sharey="col", sharex="row", squeeze=False)
     for column, players in enumerate(sizes):
-        for row, (name, unit, per) in enumerate((("steps", "million decisions", 1e6), ("seconds", "minutes", 60))):
+        for row, (name, unit, per) in enumerate(
+            (("steps", "million decisions", 1e6), ("cpu_seconds", "minutes of a core", 60))
+        ):
             axes = panels[row, column]
             axes.axhline(1 / players, color=ANCHOR_COLOUR, zorder=0)
             for label, rows in curves:

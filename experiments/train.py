@@ -185,6 +185,7 @@ class Training(BaseCallback):
         self._recent: deque[list[float]] = deque(maxlen=RECENT_GAMES)  # win share, coins and rounds of a seat's game
         self._played = 0
         self.seconds = dict.fromkeys(PARTS, 0.0)
+        self._cpu_seconds = 0.0  # of all threads, without the measuring
         self._logged: dict[str, float] = {}  # of the last update before the checkpoint, for the next row of the curve
         self._steps_begun = 0
         self._bar = Progress(disable=True)
@@ -193,7 +194,7 @@ class Training(BaseCallback):
     # ------------------------------------------------------------------------------------------ called by the learner
 
     def _on_training_start(self) -> None:
-        self._clock = time.perf_counter()
+        self._clock, self._cpu_clock = time.perf_counter(), time.process_time()
         self._games_seconds = dict(self.model.games.seconds)
         self._began = self._clock
         self._steps_begun = self.model.num_timesteps
@@ -260,9 +261,11 @@ class Training(BaseCallback):
             self._lap("measuring")
 
     def _lap(self, part: str) -> None:
-        now = time.perf_counter()
+        now, cpu_now = time.perf_counter(), time.process_time()
         self.seconds[part] += now - self._clock
-        self._clock = now
+        if part != "measuring":
+            self._cpu_seconds += cpu_now - self._cpu_clock
+        self._clock, self._cpu_clock = now, cpu_now
 
     def _learning_seconds(self) -> float:
         """What was spent on all parts but the measuring."""
@@ -280,12 +283,12 @@ class Training(BaseCallback):
         if not self._config.anchor_games:
             return
         agent = PPOAgent(self.save_policy(model, self._folder / "policy"), greedy=True)
-        seconds = self._learning_seconds()
+        now = [model.num_timesteps, self._learning_seconds(), self._cpu_seconds]
         for anchor in ANCHORS:
             for players in self._config.players:
                 found = evaluate(agent, anchor, num_players=players, games=self._config.anchor_games)
                 low, high = found.interval
-                self._curve.write([model.num_timesteps, seconds, players, anchor, found.win_share, low, high])
+                self._curve.write([*now, players, anchor, found.win_share, low, high])
                 self.logger.record(f"anchors/{anchor}_{players}", found.win_share)
 
     # ------------------------------------------------------------------------------------------ league and checkpoints
@@ -316,6 +319,7 @@ class Training(BaseCallback):
             "played": self._played,
             "illegal_actions": model.illegal_actions,
             "seconds": self.seconds,
+            "cpu_seconds": self._cpu_seconds,
             "logged": {name: float(value) for name, value in self.logger.name_to_value.items()},
         }
         save_checkpoint(self._folder / "checkpoints", model, self.league, extra)
@@ -329,6 +333,7 @@ class Training(BaseCallback):
         self._recent.extend(extra["recent"])
         self._played = extra["played"]
         self.seconds = dict(extra["seconds"])
+        self._cpu_seconds = extra["cpu_seconds"]
         self._logged = dict(extra["logged"])
 
     # ------------------------------------------------------------------------------------------ for who is watching
@@ -381,6 +386,7 @@ class Training(BaseCallback):
             "illegal_actions": model.illegal_actions,
             "seconds": seconds,
             "steps_per_second": model.num_timesteps / seconds,
+            "cpu_seconds": self._cpu_seconds,
             "seconds_by_part": self.seconds,
             "evaluations": evaluations,
             "evaluation_seconds": evaluation_seconds,

@@ -109,6 +109,7 @@ def test_a_run_from_the_beginning_to_the_report(tmp_path: Path, capsys: pytest.C
     assert sorted({row["steps"] for row in strength})[0] == 0  # before it has learned
     assert {(row["players"], row["anchor"]) for row in strength} == set(product((2, 3), ANCHORS))
     assert all(row["low"] <= row["win_share"] <= row["high"] for row in strength)
+    assert 0 < strength[-1]["cpu_seconds"] < 10 * strength[-1]["seconds"]
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
 
     shown = capsys.readouterr().out
@@ -279,7 +280,7 @@ def test_files_that_grow_drop_what_was_lost(tmp_path: Path) -> None:
 
 def test_a_picture_of_learning_curves() -> None:
     rows = [
-        {"steps": steps, "seconds": steps / 100, "players": players, "anchor": anchor, "win_share": steps / 4e6}
+        {"steps": steps, "cpu_seconds": steps / 100, "players": players, "anchor": anchor, "win_share": steps / 4e6}
         for steps in (0, 1e6, 2e6)
         for players in (2, 4)
         for anchor in ANCHORS
