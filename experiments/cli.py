@@ -38,6 +38,7 @@ COMMANDS = {
     "train": Command("experiments.train", "train a PPO agent"),
     "evaluate": Command("experiments.evaluate", "measure how strong an agent is against others"),
     "tournament": Command("experiments.tournament", "let agents play each other, and rate them"),
+    "report": Command("experiments.report", "make a page of the tables and pictures of recorded games or a tournament"),
     "probe": Command("experiments.probe", "measure what decisions an agent makes"),
     "simulate": Command("experiments.simulate", "record games between agents as tables"),
     "benchmark": Command("experiments.benchmark", "measure how fast the engine and the environments are"),

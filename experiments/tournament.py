@@ -27,6 +27,7 @@ from megaland_env.agent import Agent, make_agent
 DEFAULT_GAMES = 2000
 DEFAULT_PLAYERS = 4
 DEFAULT_FOLDER = "runs/tournament"
+RESULTS_FILE = "results.json"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Tournament:
         """
         from experiments.arena_figure import write_figure
 
-        files = write_tables(Path(folder, "results.json"), self.to_dict(), self.tables())
+        files = write_tables(Path(folder, RESULTS_FILE), self.to_dict(), self.tables())
         for players in self.settings["players"]:
             files.append(Path(folder, f"players-{players}.png"))
             write_figure(files[-1], self, players)
