@@ -19,7 +19,9 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 import shutil
+import stat
 import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -30,7 +32,6 @@ import numpy as np
 import numpy.typing as npt
 import safetensors.torch
 import torch
-from safetensors import SafetensorError
 from torch import nn
 
 from megaland_env import NUM_ACTIONS, Decisions, action_name
@@ -42,6 +43,9 @@ DESCRIPTION_FILE = "policy.json"
 CHAMPION = Path(__file__).parent / "checkpoints" / "champion"
 """The policy that comes with this package."""
 ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
+MOST_BYTES = {DESCRIPTION_FILE: 1 << 22, WEIGHTS_FILE: 1 << 28}
+"""A larger file is not even read: no policy for a board game needs it, and it could fill the memory."""
+MOST_SIZES = 100
 ACTIONS = tuple(action_name(action) for action in range(NUM_ACTIONS))
 
 Layer = tuple[torch.Tensor, torch.Tensor]
@@ -165,96 +169,131 @@ def load_policy(path: str | Path) -> tuple[nn.Sequential, dict[str, Any]]:
     if not folder.is_dir():
         raise PolicyError(f"there is no policy at {folder}; it is a folder with {DESCRIPTION_FILE} and {WEIGHTS_FILE}")
     try:
-        description = json.loads(_read(folder / DESCRIPTION_FILE).decode("utf-8"))
-        tensors = safetensors.torch.load(_read(folder / WEIGHTS_FILE))
-        return _build(description, tensors), description["provenance"]
-    except json.JSONDecodeError as error:
-        raise PolicyError(f"the policy at {folder} is damaged: {DESCRIPTION_FILE} is not JSON: {error}") from error
-    except UnicodeDecodeError as error:
-        raise PolicyError(f"the policy at {folder} is damaged: {DESCRIPTION_FILE} is not text: {error}") from error
-    except SafetensorError as error:
-        raise PolicyError(f"the policy at {folder} is damaged: {WEIGHTS_FILE} cannot be read: {error}") from error
+        description = _read_description(folder / DESCRIPTION_FILE)
+        activation, sizes = _check_description(description)
+        tensors = _read_weights(folder / WEIGHTS_FILE, sizes)
     except PolicyError as error:
-        raise PolicyError(f"the policy at {folder} cannot be used: {error}") from None
+        raise PolicyError(f"the policy at {folder} cannot be used: {error}") from error.__cause__
+    modules: list[nn.Module] = []
+    for number, (inputs, outputs) in enumerate(pairwise(sizes)):
+        # Without numbers of its own, which would take from torch's luck.
+        linear = nn.Linear(inputs, outputs, device="meta")
+        linear.weight = nn.Parameter(tensors[f"layers.{number}.weight"])
+        linear.bias = nn.Parameter(tensors[f"layers.{number}.bias"])
+        modules += [linear, activation()]
+    return nn.Sequential(*modules[:-1]).requires_grad_(False), description["provenance"]
 
 
-def _read(file: Path) -> bytes:
+def _read(file: Path, most: int) -> bytes:
+    """A whole file, if it is one and not too large: a device never ends, and a pipe keeps who opens it waiting."""
     try:
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise PolicyError(f"{file.name} cannot be read: it is not a file")
+        if status.st_size > most:
+            raise PolicyError(f"{file.name} has {status.st_size:,} bytes; it may have {most:,}")
         return file.read_bytes()
     except OSError as error:
         raise PolicyError(f"{file.name} cannot be read: {error.strerror}") from None
 
 
-def _build(description: Any, tensors: Mapping[str, torch.Tensor]) -> nn.Sequential:
-    """The network that the description describes, with the weights in it."""
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        found = description.get("format") if isinstance(description, dict) else description
-        raise PolicyError(f"its format is {found!r}, and not {FORMAT!r}")
-    keys = ("format", "architecture", "features", "actions", "provenance")
-    missing = [key for key in keys if key not in description]
-    if missing or not isinstance(description["provenance"], dict):
-        raise PolicyError(f"{DESCRIPTION_FILE} lacks {', '.join(missing) or 'a provenance'}")
-    _check_features(description["features"])
-    _check_same("actions", description["actions"], ACTIONS)
-    architecture = description["architecture"]
-    activation = architecture.get("activation") if isinstance(architecture, dict) else None
-    sizes = architecture.get("sizes") if isinstance(architecture, dict) else None
-    if activation not in ACTIVATIONS:
-        raise PolicyError(f"its activation is {activation!r}; it must be one of {', '.join(ACTIVATIONS)}")
-    if not isinstance(sizes, list) or len(sizes) < 2 or not all(type(size) is int and size > 0 for size in sizes):
-        raise PolicyError(f"the sizes of its layers are {sizes!r}; they must be at least two positive integers")
-    if (sizes[0], sizes[-1]) != (len(FEATURES), NUM_ACTIONS):
-        raise PolicyError(
-            f"its layers lead from {sizes[0]} numbers to {sizes[-1]}; there are {len(FEATURES)} features and "
-            f"{NUM_ACTIONS} actions"
-        )
+def _read_description(file: Path) -> dict[str, Any]:
+    content = _read(file, MOST_BYTES[DESCRIPTION_FILE])
+    try:
+        description = json.loads(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise PolicyError(f"{file.name} is damaged: it is not text: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise PolicyError(f"{file.name} is damaged: it is not JSON: {error}") from error
+    if not isinstance(description, dict):
+        raise PolicyError(f"{file.name} is damaged: it holds {_short(description)}, and not an object")
+    return description
+
+
+def _read_weights(file: Path, sizes: Sequence[int]) -> dict[str, torch.Tensor]:
+    """The weights and biases of layers of these sizes, and no others."""
+    content = _read(file, MOST_BYTES[WEIGHTS_FILE])
+    try:
+        tensors = safetensors.torch.load(content)
+    except Exception as error:  # of a damaged header each version finds something else wrong, in its own way
+        raise PolicyError(f"{file.name} is damaged: {error}") from error
     expected: dict[str, tuple[int, ...]] = {}
     for number, (inputs, outputs) in enumerate(pairwise(sizes)):
         expected[f"layers.{number}.weight"] = (outputs, inputs)
         expected[f"layers.{number}.bias"] = (outputs,)
-    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    if found != expected:
-        wrong = next(name for name in sorted({*found, *expected}) if found.get(name) != expected.get(name))
-        raise PolicyError(
-            f"{WEIGHTS_FILE}: {wrong} has the shape {found.get(wrong)}; by the description it is {expected.get(wrong)}"
-        )
-    for name, tensor in tensors.items():
-        if tensor.dtype != torch.float32 or not bool(torch.isfinite(tensor).all()):
-            raise PolicyError(f"{WEIGHTS_FILE}: {name} is not made of finite float32 numbers")
-    modules: list[nn.Module] = []
-    for number, (inputs, outputs) in enumerate(pairwise(sizes)):
-        linear = nn.Linear(
-            inputs, outputs, device="meta"
-        )  # without numbers of its own, which would take from torch's luck
-        linear.weight = nn.Parameter(tensors[f"layers.{number}.weight"])
-        linear.bias = nn.Parameter(tensors[f"layers.{number}.bias"])
-        modules += [linear, ACTIVATIONS[activation]()]
-    return nn.Sequential(*modules[:-1]).requires_grad_(False)
+    for name in sorted({*tensors, *expected}):
+        if name not in tensors:
+            raise PolicyError(f"{file.name} lacks {name}, which there is by {DESCRIPTION_FILE}")
+        if name not in expected:
+            raise PolicyError(f"{file.name} has {_short(name)}, which there is not by {DESCRIPTION_FILE}")
+        tensor = tensors[name]
+        if tuple(tensor.shape) != expected[name]:
+            raise PolicyError(
+                f"{file.name}: {name} has the shape {tuple(tensor.shape)}; by {DESCRIPTION_FILE} it is {expected[name]}"
+            )
+        if tensor.dtype != torch.float32:
+            raise PolicyError(f"{file.name}: {name} is made of {tensor.dtype}, and not of torch.float32")
+        if not bool(torch.isfinite(tensor).all()):
+            raise PolicyError(f"{file.name}: {name} is not made of finite numbers")
+    return tensors
 
 
-def _check_features(features: Any) -> None:
-    if not isinstance(features, dict):
-        raise PolicyError(f"its features are {features!r}")
-    _check_same("features", features.get("names"), FEATURES)
+def _check_description(description: Mapping[str, Any]) -> tuple[type[nn.Module], list[int]]:
+    """What stands between the layers, and their sizes, from the features to the actions."""
+    if description.get("format") != FORMAT:
+        raise PolicyError(f"its format is {_short(description.get('format'))}, and not {FORMAT!r}")
+    for key in ("architecture", "features", "actions", "provenance"):
+        if key not in description:
+            raise PolicyError(f"{DESCRIPTION_FILE} lacks {key}")
+    for key in ("architecture", "features", "provenance"):
+        if not isinstance(description[key], dict):
+            raise PolicyError(f"its {key} is {_short(description[key])}; it must be an object")
+    features, architecture = description["features"], description["architecture"]
+    _check_names("features", features.get("names"), FEATURES)
     if features.get("version") != FEATURES_VERSION:
         raise PolicyError(
-            f"it was trained on version {features.get('version')!r} of the features, and this is version "
+            f"it was trained on version {_short(features.get('version'))} of the features, and this is version "
             f"{FEATURES_VERSION}: the names are the same, but what they mean is not"
         )
+    _check_names("actions", description["actions"], ACTIONS)
+    activation, sizes = architecture.get("activation"), architecture.get("sizes")
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+        raise PolicyError(f"its activation is {_short(activation)}; it must be one of {', '.join(ACTIVATIONS)}")
+    if (
+        not isinstance(sizes, list)
+        or not 2 <= len(sizes) <= MOST_SIZES
+        or not all(type(size) is int and size > 0 for size in sizes)
+    ):
+        raise PolicyError(f"the sizes of its layers are {_short(sizes)}; they must be 2 to {MOST_SIZES} whole numbers")
+    if (sizes[0], sizes[-1]) != (len(FEATURES), NUM_ACTIONS):
+        raise PolicyError(
+            f"its layers lead from {_short(sizes[0])} numbers to {_short(sizes[-1])}; there are {len(FEATURES)} "
+            f"features and {NUM_ACTIONS} actions"
+        )
+    return ACTIVATIONS[activation], sizes
 
 
-def _check_same(what: str, trained: Any, here: Sequence[str]) -> None:
+def _check_names(what: str, trained: Any, here: Sequence[str]) -> None:
     """Whether the names a policy was trained with are those of this installation, in the same order."""
     if trained == list(here):
         return
-    if not isinstance(trained, list):
-        raise PolicyError(f"its {what} are {trained!r}; they must be a list of names")
+    if not isinstance(trained, list) or not all(isinstance(name, str) for name in trained):
+        raise PolicyError(f"the names of its {what} are {_short(trained)}; they must be a list of names")
+    lost, new = set(here).difference(trained), set(trained).difference(here)
     differences = []
-    for missing, where in (
-        ([name for name in here if name not in trained], "it does not know"),
-        ([name for name in trained if name not in here], "here there is no"),
+    for names, where in (
+        ([name for name in here if name in lost], "it does not know"),
+        ([name for name in trained if name in new], "here there is no"),
     ):
-        if missing:
-            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            differences.append(f"{where} {', '.join(map(str, missing[:3]))}{more}")
-    raise PolicyError(f"it was trained with other {what}: {'; '.join(differences) or 'they are in another order'}")
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            differences.append(f"{where} {', '.join(name[:80] for name in names[:3])}{more}")
+    if not differences:
+        differences = ["they are in another order" if len(trained) == len(here) else "some are there twice"]
+    raise PolicyError(f"it was trained with other {what}: {'; '.join(differences)}")
+
+
+def _short(value: Any) -> str:
+    """A value in an error message; what a stranger has written may be of any length."""
+    text = reprlib.repr(value)
+    return text if len(text) <= 200 else text[:200] + "..."

@@ -8,8 +8,8 @@ The model takes decisions as this package encodes them, and answers what the age
 Outputs, of which a run of the model computes only those that it is asked for:
 
 - ``logits`` (batch, 40) float32: what the network says to each action, minus infinity where that is not legal;
-- ``probabilities`` (batch, 40) float32: their softmax, to draw from as the agent does;
-- ``action`` (batch,) int64: the most likely legal action, as the agent chooses with ``greedy=True``.
+- ``probabilities`` (batch, 40) float32: their softmax, to draw from as the agent does with ``greedy=False``;
+- ``action`` (batch,) int64: the most likely legal action, which the agent takes.
 
 Metadata: ``features_version``, and as JSON the lists of names ``features`` and ``actions``, and ``provenance``.
 """
