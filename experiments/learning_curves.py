@@ -43,7 +43,10 @@ UPDATE_COLUMNS = {
 """Of ``progress.csv``, with the names that the learner logs them by."""
 
 
-LINES = {"planner": "-", "threshold": "--", "random": ":"}
+NOTHING_YET = -1
+"""For a run that begins: what may be measured before its first step has not been."""
+
+LINES = {"planner": "-", "threshold": "--"}
 """How each anchor's curve is drawn."""
 
 
@@ -53,11 +56,12 @@ class CurveFile:
     Args:
         path: of the file.
         columns: the first has the steps.
-        steps: rows after so many steps are dropped; they belong to what was lost when the run was stopped.
+        steps: rows after so many steps are dropped, and one that was not finished; they belong to what was lost when
+            the run was stopped. With ``NOTHING_YET`` all are.
     """
 
     def __init__(self, path: Path, columns: Sequence[str], steps: int) -> None:
-        lines = path.read_text(encoding="utf-8").splitlines()[1:] if path.exists() else []
+        lines = path.read_text(encoding="utf-8").split("\n")[1:-1] if path.exists() else []
         kept = [line for line in lines if int(line.partition(",")[0]) <= steps]
         write_text(path, "\n".join([",".join(columns), *kept]) + "\n")
         self._file = path.open("a", newline="", encoding="utf-8")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import time
 from collections import deque
@@ -34,10 +35,10 @@ from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 
 from agents.ppo import ACTIVATIONS, CHAMPION, Layer, PPOAgent, save_policy
 from experiments.all_seats import AllSeatsPPO
-from experiments.checkpoints import checkpoints, load_checkpoint, save_checkpoint
+from experiments.checkpoints import checkpoints, load_checkpoint, remove_unfinished, save_checkpoint
 from experiments.evaluate import CONFIDENCE, evaluate
 from experiments.league import League
-from experiments.learning_curves import ANCHOR_COLUMNS, CurveFile, UpdateRows, write_curve
+from experiments.learning_curves import ANCHOR_COLUMNS, NOTHING_YET, CurveFile, UpdateRows, write_curve
 from experiments.output import screen, versions, write_json
 from experiments.self_play import SelfPlay
 from experiments.train_config import PRESETS, TrainConfig
@@ -45,8 +46,11 @@ from experiments.train_config import PRESETS, TrainConfig
 RECENT_GAMES = 1000
 """The win share that is shown while training is that of the learner's seats in so many last games or more."""
 
-ANCHORS = ("random", "threshold", "planner")
-"""The agents that the policy is measured against while it learns and at the end, each in all the other seats."""
+ANCHORS = ("threshold", "planner")
+"""The agents that the policy is measured against while it learns, each in all the other seats."""
+
+YARDSTICKS = ("random", *ANCHORS)
+"""The same at the end, and the policy that comes with this package."""
 
 PARTS = ("engine", "opponents", "encoding", "roll-out", "update", "saving", "measuring")
 
@@ -63,8 +67,11 @@ def train(config: TrainConfig) -> Path:
     folder = Path(config.folder)
     if folder.exists():
         raise FileExistsError(17, "there is a run already; name another folder, or go on with --resume", str(folder))
-    folder.mkdir(parents=True)
-    write_json(folder / "config.json", config.to_dict())
+    beside = folder.with_name(f".{folder.name}.part")  # where there is a run, it can be resumed
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    write_json(beside / "config.json", config.to_dict())
+    beside.rename(folder)
     return _train(config, folder)
 
 
@@ -86,15 +93,17 @@ def resume(folder: str | Path) -> Path:
 
 
 def _train(config: TrainConfig, folder: Path) -> Path:
+    remove_unfinished(folder)
     model, training = start(config, folder)
     saved = checkpoints(folder / "checkpoints")
     if saved:
         training.take_up(load_checkpoint(saved[-1], model, training.league), model)
-    rows = UpdateRows(folder / "progress.csv", model.num_timesteps)
+    since = model.num_timesteps if saved else NOTHING_YET
+    rows = UpdateRows(folder / "progress.csv", since)
     logger = Logger(None, [TensorBoardOutputFormat(str(folder / "tensorboard")), rows])
     model.set_logger(logger)
 
-    with closing(logger), closing(training.open_curve(model.num_timesteps)), training.shown():
+    with closing(logger), closing(training.open_curve(since)), training.shown():
         model.learn(config.total_steps - model.num_timesteps, callback=training, reset_num_timesteps=not saved)
 
     training.save(model)
@@ -104,7 +113,7 @@ def _train(config: TrainConfig, folder: Path) -> Path:
     policy = training.save_policy(model, folder / "policy")
     agent = PPOAgent(policy, greedy=not config.eval_sampled)
     began = time.perf_counter()
-    yardsticks = (*ANCHORS, "ppo") if CHAMPION.exists() else ANCHORS
+    yardsticks = (*YARDSTICKS, "ppo") if CHAMPION.exists() else YARDSTICKS
     evaluations = [
         evaluate(agent, yardstick, num_players=players, games=config.eval_games).to_dict()
         for yardstick in yardsticks
@@ -181,7 +190,7 @@ class Training(BaseCallback):
         self.league = league
         self._next_snapshot = config.snapshot_every
         self._next_checkpoint = config.checkpoint_every
-        self._next_anchor = 0
+        self._next_anchor = config.anchor_every
         self._recent: deque[list[float]] = deque(maxlen=RECENT_GAMES)  # win share, coins and rounds of a seat's game
         self._played = 0
         self.seconds = dict.fromkeys(PARTS, 0.0)
@@ -258,6 +267,7 @@ class Training(BaseCallback):
         self._lap("update")
         if self._config.anchor_games and self._next_anchor <= self._config.total_steps:
             self.measure(self.model)
+            self._next_anchor = self._config.total_steps + 1  # not once more if a run that is over is resumed
             self._lap("measuring")
 
     def _lap(self, part: str) -> None:

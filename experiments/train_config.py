@@ -63,7 +63,7 @@ class TrainConfig:
 
     checkpoint_every: int = _option(500_000, "decisions between two checkpoints")
     anchor_every: int = _option(250_000, "decisions between two measurements of its strength, for the learning curve")
-    anchor_games: int = _option(1000, "in each of them; 0 for none")
+    anchor_games: int = _option(500, "in each of them; 0 for none")
     eval_games: int = _option(4000, "in each evaluation at the end; 0 for none")
     eval_sampled: bool = _option(False, "evaluate actions drawn by their probabilities, not the most likely ones")
 
