@@ -59,11 +59,28 @@ def save_checkpoint(folder: Path, model: AllSeatsPPO, league: League, extra: dic
     }
     (beside / "state.json").write_text(json.dumps(state) + "\n", encoding="utf-8")
     (beside / "games.json").write_text(json.dumps(model.games.snapshot()) + "\n", encoding="utf-8")
-    shutil.rmtree(target, ignore_errors=True)
+    if target.exists():
+        _remove(target)
     os.rename(beside, target)
     for old in checkpoints(folder)[:-KEPT]:
-        shutil.rmtree(old)
+        _remove(old)
     return target
+
+
+def _remove(checkpoint: Path) -> None:
+    """Under another name, so that what is left when this is killed is not taken for a checkpoint."""
+    aside = checkpoint.with_name(f".{checkpoint.name}.old")
+    os.rename(checkpoint, aside)
+    shutil.rmtree(aside)
+
+
+def remove_unfinished(run: Path) -> None:
+    """Remove what was being written beside, or moved aside to be removed, when a run was killed."""
+    for left in [*run.rglob(".*.part"), *run.rglob(".*.old")]:
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
+            left.unlink(missing_ok=True)
 
 
 def checkpoints(folder: Path) -> list[Path]:
