@@ -311,7 +311,9 @@ class Training(BaseCallback):
 
     def save_policy(self, model: AllSeatsPPO, path: Path, **provenance: Any) -> Path:
         """Save the policy as it is now, for ``PPOAgent``."""
-        provenance |= {"made by": "megaland train", "config": self._config.to_dict(), "versions": versions()}
+        config = self._config.to_dict()
+        del config["folder"]  # says nothing about the policy
+        provenance |= {"made by": "megaland train", "config": config, "versions": versions()}
         return save_policy(
             path,
             policy_layers(model),
