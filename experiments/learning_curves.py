@@ -43,9 +43,6 @@ UPDATE_COLUMNS = {
 """Of ``progress.csv``, with the names that the learner logs them by."""
 
 
-NOTHING_YET = -1
-"""For a run that begins: what may be measured before its first step has not been."""
-
 LINES = {"planner": "-", "threshold": "--"}
 """How each anchor's curve is drawn."""
 
@@ -57,7 +54,7 @@ class CurveFile:
         path: of the file.
         columns: the first has the steps.
         steps: rows after so many steps are dropped, and one that was not finished; they belong to what was lost when
-            the run was stopped. With ``NOTHING_YET`` all are.
+            the run was stopped.
     """
 
     def __init__(self, path: Path, columns: Sequence[str], steps: int) -> None:

@@ -38,7 +38,7 @@ from experiments.all_seats import AllSeatsPPO
 from experiments.checkpoints import checkpoints, load_checkpoint, remove_unfinished, save_checkpoint
 from experiments.evaluate import CONFIDENCE, evaluate
 from experiments.league import League
-from experiments.learning_curves import ANCHOR_COLUMNS, NOTHING_YET, CurveFile, UpdateRows, write_curve
+from experiments.learning_curves import ANCHOR_COLUMNS, CurveFile, UpdateRows, write_curve
 from experiments.output import screen, versions, write_json
 from experiments.self_play import SelfPlay
 from experiments.train_config import PRESETS, TrainConfig
@@ -98,12 +98,11 @@ def _train(config: TrainConfig, folder: Path) -> Path:
     saved = checkpoints(folder / "checkpoints")
     if saved:
         training.take_up(load_checkpoint(saved[-1], model, training.league), model)
-    since = model.num_timesteps if saved else NOTHING_YET
-    rows = UpdateRows(folder / "progress.csv", since)
+    rows = UpdateRows(folder / "progress.csv", model.num_timesteps)
     logger = Logger(None, [TensorBoardOutputFormat(str(folder / "tensorboard")), rows])
     model.set_logger(logger)
 
-    with closing(logger), closing(training.open_curve(since)), training.shown():
+    with closing(logger), closing(training.open_curve(model.num_timesteps)), training.shown():
         model.learn(config.total_steps - model.num_timesteps, callback=training, reset_num_timesteps=not saved)
 
     training.save(model)
