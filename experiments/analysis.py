@@ -13,9 +13,9 @@ Polars, or a figure of such a frame. ::
 ======================  =================================================================================
 question                functions
 ======================  =================================================================================
-which buildings win     ``buy_turns``, then ``building_lift``, ``lift_by_stage``, ``lift_figure``
+which buildings win     ``buy_turns``, then ``building_lift``, ``lift_figure``, ``owners_ahead``
 which markets suit whom ``market_lift``, ``market_figure``
-when to buy what        ``buy_rates``, ``buy_figure``; ``lift_by_stage``
+when to buy what        ``buy_rates``, ``buy_figure``; ``lift_by_stage``, ``stage_figure``
 what is never used      ``building_use``, ``rules_in_play``, ``rules_figure``
 the race to 20          ``race``, ``game_lengths``, ``leaders``, ``race_figure``
 where to sit            ``seat_effects``, ``seat_figure``
@@ -38,7 +38,9 @@ from experiments.analysis_buildings import (
     lift_figure,
     market_figure,
     market_lift,
+    owners_ahead,
     purchases,
+    stage_figure,
 )
 from experiments.analysis_fit import fit
 from experiments.analysis_play import (
@@ -70,6 +72,7 @@ __all__ = [
     "lift_figure",
     "market_figure",
     "market_lift",
+    "owners_ahead",
     "purchases",
     "race",
     "race_figure",
@@ -80,6 +83,7 @@ __all__ = [
     "runs_figure",
     "seat_effects",
     "seat_figure",
+    "stage_figure",
     "stay_or_leave",
     "style_figure",
     "styles",

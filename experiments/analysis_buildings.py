@@ -15,6 +15,12 @@ What it is not: an agent that always decides alike in the same state buys a buil
 says nothing about other states; what it looked at and the regression did not is taken for an effect. So let some of the
 choice be made by chance, by agents such as ``explorer:policy=planner``. And lifts hang on who plays: they say what a
 building is worth in the hands of these agents, not of the best.
+
+How good it is: an engine can tell the truth. 63,000 turns of explorers (``policy=threshold``) were played on twice from
+the same state on the same luck, once with the purchase and once without. The lifts measured in 8,000 other games of
+theirs go with these differences, building by building, with a correlation of 0.97; they are 3 points higher on average,
+since what an explorer does instead is often chosen at random. In games of the threshold agent itself, which leaves
+nothing to chance, the correlation is 0.85.
 """
 
 from __future__ import annotations
@@ -141,8 +147,7 @@ def building_lift(turns: pl.DataFrame, buildings: Sequence[Building] = tuple(Bui
 
     Returns:
         A row for each building: ``building, cost, value, low, high`` (the change of the win share, null where there are
-        too few turns), ``turns`` in which it could be bought, ``bought`` in them, and ``owners_ahead``, the plain
-        difference of win shares of those turns, which is *not* an effect.
+        too few turns), ``turns`` in which it could be bought, and ``bought``, those in which it was.
     """
     seen = _with_controls(turns)
     others = bought("can")
@@ -153,7 +158,7 @@ def building_lift(turns: pl.DataFrame, buildings: Sequence[Building] = tuple(Bui
         )
         buyers = int(could["buys"].sum())
         row = {"building": building.label, "cost": int(BUILDING_COSTS[building])}
-        found = dict.fromkeys(("value", "low", "high", "owners_ahead"))
+        found = dict.fromkeys(("value", "low", "high"))
         if min(buyers, len(could) - buyers) >= FEWEST:
             controls = (
                 *_SEEN,
@@ -162,10 +167,8 @@ def building_lift(turns: pl.DataFrame, buildings: Sequence[Building] = tuple(Bui
             )
             effect = fit(could, "win_share", ["buys"], controls, ["agent", "num_players", "when"])
             found = dict(zip(("value", "low", "high"), (float(part[0]) for part in effect[1:]), strict=True))
-            means = dict(could.group_by("buys").agg(pl.col("win_share").mean()).iter_rows())
-            found["owners_ahead"] = means[True] - means[False]
         rows.append({**row, **found, "turns": len(could), "bought": buyers})
-    schema = dict.fromkeys(("value", "low", "high", "owners_ahead"), pl.Float64)
+    schema = dict.fromkeys(("value", "low", "high"), pl.Float64)
     return pl.DataFrame(rows, schema_overrides=schema, infer_schema_length=None)
 
 
@@ -193,27 +196,78 @@ def _with_controls(turns: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def lift_figure(lifts: pl.DataFrame, title: str = "", *, plain: bool = True) -> Figure:
-    """The lifts of ``building_lift``, the best on top; beside them, paler, by how much buyers win more often."""
+def owners_ahead(games: Frame, seats: Frame) -> pl.DataFrame:
+    """What *not* to take for an effect: how much more often those win who own a building at the end.
+
+    Returns:
+        A row for each building: ``building``, and ``ahead``, the difference of the win shares of owners and others in
+        the games that have it on offer; null if nobody or everybody owns it.
+    """
+    table = (
+        seats.lazy()
+        .select("game", "win_share", *bought("owns"))
+        .join(games.lazy().select("game", *bought("offers")[len(Building) - len(NORMAL_BUILDINGS) :]), on="game")
+    )
+    differences = []
+    for building in Building:
+        owns = pl.col(building_column("owns", building)) > 0
+        offers = pl.col(building_column("offers", building)) if building in NORMAL_BUILDINGS else pl.lit(True)
+        share = pl.col("win_share")
+        ahead = share.filter(offers & owns).mean() - share.filter(offers & ~owns).mean()
+        differences.append(ahead.alias(building.label))
+    found = table.select(differences).collect()
+    return pl.DataFrame({"building": found.columns, "ahead": pl.Series(found.row(0), dtype=pl.Float64)})
+
+
+def lift_figure(lifts: pl.DataFrame, ahead: pl.DataFrame | None = None, title: str = "") -> Figure:
+    """The lifts of ``building_lift``, the best on top, and if given the differences of ``owners_ahead`` beside them."""
     shown = lifts.drop_nulls("value").sort("value", descending=True)
-    figure = new_figure(7.5, 1.4 + 0.27 * max(3, len(shown)), title)
+    figure = new_figure(7.5, 1.6 + 0.27 * max(3, len(shown)), title)
     axes = figure.subplots()
     labels = [f"{building}  {cost}" for building, cost in shown.select("building", "cost").iter_rows()]
     values = (POINTS * shown[column].to_numpy() for column in ("value", "low", "high"))
-    dots(axes, labels, *values, name="all else alike")
-    if plain:
+    dots(axes, labels, *values, name="changed by buying it, all else alike")
+    if ahead is not None:
+        plain = shown.join(ahead, on="building", how="left", maintain_order="left")["ahead"].to_numpy()
+        colour = SERIES[1][0]
         axes.plot(
-            POINTS * shown["owners_ahead"].to_numpy(),
+            POINTS * plain,
             range(len(shown)),
             "D",
-            color=SERIES[1][0],
+            color=colour,
             markersize=4,
             fillstyle="none",
-            label="buyers win more often by",
+            label="owners win more often by",
         )
-        axes.legend(frameon=False, loc="lower right")
-    axes.set_xlabel("change of the chance to win by buying it now, percentage points")
+        figure.legend(frameon=False, loc="outside lower center", ncols=2)
+    axes.set_xlabel("chance to win, percentage points")
     axes.set_ylabel("building and its cost in treasures")
+    return figure
+
+
+def stage_figure(lifts: pl.DataFrame, title: str = "") -> Figure:
+    """The lifts of ``lift_by_stage``, a stage each in a colour; the buildings that are best on average on top."""
+    order = (
+        lifts.group_by("building").agg(pl.col("value").mean()).drop_nulls().sort("value", descending=True)["building"]
+    )
+    return _several(lifts, "stage", order, "change of the chance to win by buying it now", "building", title)
+
+
+def _several(frame: pl.DataFrame, by: str, order: pl.Series, what: str, of: str, title: str) -> Figure:
+    """A line for each building, and in it a value with its interval for each thing that ``by`` tells apart."""
+    things = frame[by].unique(maintain_order=True).to_list()
+    figure = new_figure(7.5, 1.4 + 0.14 * max(2, len(things)) * len(order), title)
+    axes = figure.subplots()
+    for number, thing in enumerate(things):
+        rows = pl.DataFrame({"building": order}).join(
+            frame.filter(pl.col(by) == thing), on="building", how="left", maintain_order="left"
+        )
+        values = (POINTS * rows[column].to_numpy() for column in ("value", "low", "high"))
+        offset = 0.7 * ((number + 0.5) / len(things) - 0.5)
+        dots(axes, order.to_list(), *values, series=number % len(SERIES), offset=offset, name=short(str(thing)))
+    figure.legend(frameon=False, loc="outside lower center", ncols=min(3, len(things)))
+    axes.set_xlabel(f"{what}, percentage points")
+    axes.set_ylabel(of)
     return figure
 
 
@@ -251,25 +305,12 @@ def market_lift(games: Frame, seats: Frame) -> pl.DataFrame:
 
 def market_figure(lifts: pl.DataFrame, title: str = "") -> Figure:
     """The lifts of ``market_lift``, an agent each in a colour; the buildings that make most difference on top."""
-    agents = lifts["agent"].unique(maintain_order=True).to_list()
     order = (
         lifts.group_by("building")
         .agg((pl.col("value").max() - pl.col("value").min()).alias("spread"))
         .sort("spread", "building", descending=[True, False])["building"]
     )
-    figure = new_figure(7.5, 1.4 + 0.42 * len(order), title)
-    axes = figure.subplots()
-    for number, agent in enumerate(agents):
-        rows = pl.DataFrame({"building": order}).join(
-            lifts.filter(pl.col("agent") == agent), on="building", how="left", maintain_order="left"
-        )
-        values = (POINTS * rows[column].to_numpy() for column in ("value", "low", "high"))
-        offset = 0.7 * ((number + 0.5) / len(agents) - 0.5)
-        dots(axes, order.to_list(), *values, series=number % len(SERIES), offset=offset, name=short(agent))
-    figure.legend(frameon=False, loc="outside lower center", ncols=2)
-    axes.set_xlabel("change of the win share when it is on offer, percentage points")
-    axes.set_ylabel("building on offer")
-    return figure
+    return _several(lifts, "agent", order, "change of the win share when it is on offer", "building on offer", title)
 
 
 # ------------------------------------------------------------------------------------------------------ what, and when

@@ -72,7 +72,7 @@ def records_sections(records: Records) -> list[Section]:
     decided = records.decisions if settings["decisions"] > 0 else None
     sections = [_what_was_played(records), _agents(seats), _race(rounds, seats, games)]
     if decided is not None:
-        sections.append(_buildings(analysis.buy_turns(decided, events, seats)))
+        sections.append(_buildings(analysis.buy_turns(decided, events, seats), analysis.owners_ahead(games, seats)))
     if several:
         sections.append(_markets(games, seats))
     sections.append(_purchases(games, rounds, seats, events))
@@ -126,23 +126,23 @@ def _race(rounds: pl.LazyFrame, seats: pl.LazyFrame, games: pl.LazyFrame) -> Sec
     )
 
 
-def _buildings(turns: pl.DataFrame) -> Section:
+def _buildings(turns: pl.DataFrame, ahead: pl.DataFrame) -> Section:
     lifts = analysis.building_lift(turns)
     text = [
         "By how much it changes the chance to win to buy a building now, rather than to do with the same treasures "
         "what the same agent does otherwise: turns in which it could be bought and was, beside turns in which it could "
         "be and was not, of the same agent, round, coins, treasures, hearts and choice of other buildings. The bars "
-        "are 95 % intervals, with a game as the unit. The orange marks are the plain difference between buyers and "
-        "others, which is no effect: who is rich buys more and wins more.",
+        "are 95 % intervals, with a game as the unit. The orange marks say how much more often those win who own it "
+        "at the end, which is no effect: who does well buys more of everything.",
         "What the agents looked at beyond that is not allowed for, unless chance had a hand in what was bought (the "
         "agent explorer). Below 0 does not mean worthless: something better could be had.",
     ]
     names = {"cost": "cost", "value": "change", "turns": "turns that could buy it", "bought": "turns that did"}
-    table = _table(lifts.sort("value", descending=True, nulls_last=True).drop("owners_ahead"), names, points=True)
+    table = _table(lifts.sort("value", descending=True, nulls_last=True), names, points=True)
     return Section(
         "Which buildings win",
         text,
-        [(analysis.lift_figure(lifts), "The change of the chance to win, building by building")],
+        [(analysis.lift_figure(lifts, ahead), "The change of the chance to win, building by building")],
         table,
     )
 
