@@ -114,8 +114,8 @@ def buy_turns(decisions: Frame, events: Frame, seats: Frame) -> pl.DataFrame:
     before = (
         per_turn.sort("round")
         .with_columns(
-            pl.col(column).cast(pl.UInt8).cum_sum().over("game", "seat").name.replace("bought", "had")
-            for column in bought()
+            pl.col(column).cast(pl.UInt8).cum_sum().over("game", "seat").alias(before)
+            for column, before in zip(bought(), bought("had"), strict=True)
         )
         .select(*TURN, *bought("had"))
     )

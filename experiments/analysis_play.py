@@ -124,7 +124,7 @@ def stay_or_leave(runs: pl.DataFrame) -> pl.DataFrame:
 def leave_figure(shares: pl.DataFrame, title: str = "") -> Figure:
     """The table of ``stay_or_leave``: a panel for each agent, it and the solver in the same states."""
     agents = shares["agent"].unique(maintain_order=True).to_list()
-    across = min(3, len(agents))
+    across = 2 if len(agents) == 4 else min(3, len(agents))
     down = -(-len(agents) // across)
     figure = new_figure(1 + 3.6 * across, 0.8 + 3.2 * down, title)
     grid_of = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
