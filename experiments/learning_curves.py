@@ -123,17 +123,21 @@ def curve_figure(curves: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> F
     figure = new_figure(2.6 + 2.7 * len(sizes), 6.2, "One learner against others: its share of the wins")
     panels = figure.subplots(2, len(sizes), sharey="col", sharex="row", squeeze=False)
     for column, players in enumerate(sizes):
-        for row, (name, unit, per) in enumerate(
+        for level, (name, unit, per) in enumerate(
             (("steps", "million decisions", 1e6), ("cpu_seconds", "minutes of a core", 60))
         ):
-            axes = panels[row, column]
+            axes = panels[level, column]
             axes.axhline(1 / players, color=ANCHOR_COLOUR, zorder=0)
             for label, rows in curves:
                 for anchor, line in LINES.items():
-                    own = [each for each in rows if each["players"] == players and each["anchor"] == anchor]
+                    own = [
+                        row for row in rows if row["players"] == players and row["anchor"] == anchor and row["steps"]
+                    ]
                     colour = SERIES[labels.index(label)][0]
                     x, y = [each[name] / per for each in own], [each["win_share"] for each in own]
                     axes.plot(x, y, line, color=colour, linewidth=1.4)
+            axes.set_xscale("log")  # most is learned at the beginning
+            axes.xaxis.set_major_formatter("{x:g}")
             axes.set_ylim(0, 1)
             axes.set_xlabel(unit)
             grid(axes, "both")

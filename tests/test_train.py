@@ -281,7 +281,7 @@ def test_files_that_grow_drop_what_was_lost(tmp_path: Path) -> None:
 def test_a_picture_of_learning_curves() -> None:
     rows = [
         {"steps": steps, "cpu_seconds": steps / 100, "players": players, "anchor": anchor, "win_share": steps / 4e6}
-        for steps in (0, 1e6, 2e6)
+        for steps in (0, 1e6, 2e6, 3e6)
         for players in (2, 4)
         for anchor in ANCHORS
     ]
@@ -291,10 +291,10 @@ def test_a_picture_of_learning_curves() -> None:
     lines = [line for line in above[1].lines if len(line.get_xdata()) == 3]
     assert len(lines) == 6
     assert len({line.get_color() for line in lines}) == 2
-    assert list(lines[0].get_xdata()) == [0, 1, 2]
+    assert list(lines[0].get_xdata()) == [1, 2, 3]  # the axis has logarithms, and no place for 0
     minutes = next(line for line in below[0].lines if len(line.get_xdata()) == 3)
-    assert list(minutes.get_xdata()) == pytest.approx([0, 1e4 / 60, 2e4 / 60])
-    assert list(minutes.get_ydata()) == [0, 0.25, 0.5]
+    assert list(minutes.get_xdata()) == pytest.approx([1e4 / 60, 2e4 / 60, 3e4 / 60])
+    assert list(minutes.get_ydata()) == [0.25, 0.5, 0.75]
     assert [text.get_text() for text in figure.legends[0].get_texts()][-2:] == ["one", "two"]
 
 
