@@ -20,6 +20,7 @@ import torch
 import experiments.checkpoints
 import experiments.train
 from experiments.checkpoints import checkpoints, remove_unfinished
+from experiments.evaluate import evaluate
 from experiments.learning_curves import CurveFile
 from experiments.train import Training, resume, train
 from tests.test_train import same, tiny
@@ -60,27 +61,29 @@ def test_killed_before_the_first_checkpoint_and_after_the_last(tmp_path: Path, m
         changes = {"total_steps": 400, "players": (2,), "opponents": {"itself": 0.6, "snapshots": 0.4}}
         return tiny(tmp_path / name, anchor_every=128, anchor_games=2, eval_games=4, **changes)
 
+    some_result = evaluate("random", "random", num_players=2, games=2)
+
+    def killed_at_the_end(*_: Any, games: int, **__: Any) -> Any:
+        return kill() if games == 4 else some_result
+
+    monkeypatch.setattr(experiments.train, "evaluate", lambda *_, **__: some_result)
+    monkeypatch.setattr(experiments.train, "write_curve", lambda *_: None)
     whole = train(config("whole"))
     curve = steps_and_shares(tmp_path / "whole")
     assert len({steps for steps, *_ in curve}) >= 3
 
-    monkeypatch.setattr(Training, "save", kill)
-    with pytest.raises(Killed):
-        train(config("early"))
+    with monkeypatch.context() as patched:
+        patched.setattr(Training, "save", kill)
+        with pytest.raises(Killed):
+            train(config("early"))
     assert steps_and_shares(tmp_path / "early")  # it had measured
-    monkeypatch.undo()
     assert same(whole, resume(tmp_path / "early"))
 
-    evaluate = experiments.train.evaluate
-
-    def killed_at_the_end(*agents: Any, games: int, **settings: Any) -> Any:
-        return kill() if games == 4 else evaluate(*agents, games=games, **settings)
-
-    monkeypatch.setattr(experiments.train, "evaluate", killed_at_the_end)
-    with pytest.raises(Killed):
-        train(config("late"))
-    monkeypatch.undo()
-    assert same(whole, resume(tmp_path / "late"))
+    with monkeypatch.context() as patched:
+        patched.setattr(experiments.train, "evaluate", killed_at_the_end)
+        with pytest.raises(Killed):
+            train(config("late"))
+    assert (tmp_path / "late" / "policy").exists()
 
     for name in ("early", "late", "whole"):
         assert same(whole, resume(tmp_path / name))
