@@ -297,7 +297,7 @@ def test_surprise_is_the_entropy_where_all_actions_are_equal() -> None:
 
 
 def test_it_learns_to_beat_random_players() -> None:
-    games = some_games(32, (2,), reward=Shaped(), opponents=RandomAgent())
+    games = some_games(128, (2,), reward=Shaped(), opponents=RandomAgent())
     model = AllSeatsPPO(
         games, 2048, learning_rate=2e-3, batch_size=256, n_epochs=4, gamma=1.0, gae_lambda=0.95, seed=0, device="cpu",
         policy_kwargs={"net_arch": [64]},

@@ -20,7 +20,7 @@ from experiments.checkpoints import CheckpointError, checkpoints
 from experiments.league import League
 from experiments.learning_curves import UpdateRows, curve_figure, read_curve
 from experiments.self_play import SelfPlay
-from experiments.train import ANCHORS, PARTS, Training, add_arguments, resume, train
+from experiments.train import ANCHORS, PARTS, YARDSTICKS, Training, add_arguments, resume, train
 from experiments.train_config import PRESETS, TrainConfig
 from megaland_env import MegalandGames
 from megaland_env.agent import make_agent
@@ -77,7 +77,7 @@ def test_a_run_from_the_beginning_to_the_report(tmp_path: Path, capsys: pytest.C
     assert isinstance(agent, PPOAgent)
     assert agent.provenance["steps"] >= 640
     assert agent.provenance["config"]["players"] == [2, 3]
-    assert len(agent.provenance["evaluations"]) == 6
+    assert len(agent.provenance["evaluations"]) == 8
     games = MegalandGames(num_games=4)
     games.reset(0)
     games.step(games.scatter(games.decisions(), agent.act(games.decisions())))
@@ -91,7 +91,7 @@ def test_a_run_from_the_beginning_to_the_report(tmp_path: Path, capsys: pytest.C
     assert report["seconds"] == pytest.approx(learning)
     assert report["steps_per_second"] == pytest.approx(report["steps"] / learning)
     played = [(e["settings"]["config"]["num_players"], e["settings"]["opponents"][0]) for e in report["evaluations"]]
-    assert played == [(players, name) for name in ("random", "threshold", "planner") for players in (2, 3)]
+    assert played == [(players, name) for name in (*YARDSTICKS, "ppo") for players in (2, 3)]
     assert TrainConfig.from_dict(report["config"]) == tiny(folder, anchor_games=2)
 
     rows = curve(folder)
