@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from agents.heuristic import check_chance
+from agents.heuristic import check_chance, check_seed
 from megaland_env import Decisions, Kind
 from megaland_env.agent import Agent, make_agent, random_legal
 
@@ -33,6 +33,7 @@ class ExplorerAgent:
 
     def __init__(self, policy: str | Agent = "planner", explore: float = 0.2, seed: int = 0) -> None:
         check_chance("explore", explore)
+        check_seed(seed)
         self.policy = make_agent(policy)
         self.explore = explore
         self.seed = seed

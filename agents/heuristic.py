@@ -180,6 +180,12 @@ def check_number(name: str, value: int, of_what: str, least: int = 0) -> None:
         raise ValueError(f"{name} is {value!r}; it must be a number of {of_what}, {least} or more")
 
 
+def check_seed(seed: int) -> None:
+    """Raise a ValueError if a parameter is not the seed of an agent."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+        raise ValueError(f"seed is {seed!r}; it must be an integer")
+
+
 def as_actions(treasures: npt.NDArray[np.int64]) -> Actions:
     """(m,) the actions that pay, keep or swap those treasures."""
     return (treasures + TREASURE_FIRST).astype(np.uint8)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from agents.heuristic import check_number
+from agents.heuristic import check_number, check_seed
 from agents.win_chance import win_chances
 from megaland_env import NUM_ACTIONS, Decisions, Kind, MegalandGames
 from megaland_env.actions import STAY
@@ -58,8 +58,7 @@ class LookaheadAgent:
     def __init__(self, policy: str | Agent = "planner", rollouts: int = 48, horizon: int = 1, seed: int = 0) -> None:
         check_number("rollouts", rollouts, "games", least=1)
         check_number("horizon", horizon, "rounds", least=1)
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-            raise ValueError(f"seed is {seed!r}; it must be an integer")
+        check_seed(seed)
         self.policy = make_agent(policy)
         self.rollouts = rollouts
         self.horizon = horizon

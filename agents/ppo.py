@@ -34,6 +34,7 @@ import safetensors.torch
 import torch
 from torch import nn
 
+from agents.heuristic import check_seed
 from megaland_env import NUM_ACTIONS, Decisions, action_name
 from megaland_env.observation import FEATURES, FEATURES_VERSION, encode
 
@@ -73,9 +74,15 @@ class PPOAgent:
 
     Raises:
         PolicyError: there is no such policy, it is damaged, or it is for other features or actions.
+        ValueError: ``greedy`` or ``seed`` has no meaning.
     """
 
     def __init__(self, path: str | Path = CHAMPION, greedy: bool = True, seed: int = 0) -> None:
+        if not isinstance(greedy, bool):
+            raise ValueError(f"greedy is {greedy!r}; it must be True or False")
+        check_seed(seed)
+        if not isinstance(path, (str, os.PathLike)):
+            raise PolicyError(f"path is {path!r}; it must be the folder of a policy")
         self.path = Path(path)
         self.greedy = greedy
         self.seed = seed

@@ -368,12 +368,13 @@ def buy_figure(rates: pl.DataFrame, title: str = "", last_round: int = 12) -> Fi
     columns = sorted((name for name in wide.columns if name != "item"), key=int)
     found = {item: numbers for item, *numbers in wide.select("item", *columns).iter_rows()}
     items = [item for item in items if item in found]
-    shares = np.array([found[item] for item in items], np.float64)
+    shares = np.array([found[item] for item in items], np.float64).reshape(len(items), len(columns))
     figure = new_figure(2.6 + 0.45 * len(columns), 1.6 + 0.27 * len(items), title)
     axes = figure.subplots()
     axes.set_facecolor(EMPTY)
-    top = max(25.0, float(np.nanmax(shares)))
-    axes.imshow(shares, cmap=RISING, vmin=0, vmax=top, aspect="auto")
+    top = max(25.0, float(np.nanmax(shares, initial=0)))
+    if shares.size:  # a few games may have too few turns for any number
+        axes.imshow(shares, cmap=RISING, vmin=0, vmax=top, aspect="auto")
     for (line, column), share in np.ndenumerate(shares):
         if share >= 0.5:
             colour = "white" if share > 0.6 * top else INK

@@ -174,11 +174,14 @@ def finish(folder: Path) -> None:
 def _check_version(folder: Path, manifest: Mapping[str, Any]) -> None:
     if manifest.get("format") != FORMAT:
         raise FolderError(f"{folder} holds no records, but a {MANIFEST_FILE} of something else; name another folder")
-    if manifest["schema"] != SCHEMA_VERSION:
+    if manifest.get("schema") != SCHEMA_VERSION:
         raise FolderError(
-            f"{folder} holds records of schema {manifest['schema']}; this version of megaland knows schema "
+            f"{folder} holds records of schema {manifest.get('schema')}; this version of megaland knows schema "
             f"{SCHEMA_VERSION}: name another folder, or simulate them anew"
         )
+    missing = {"settings", "line_ups", "parts", "command"}.difference(manifest)
+    if missing:
+        raise FolderError(f"{folder / MANIFEST_FILE} is damaged: it has no {min(missing)}; name another folder")
 
 
 def _check_file(folder: Path, table: str, part: Part, agents: Sequence[str], line_ups: Sequence[str]) -> bool:

@@ -67,6 +67,7 @@ def train(config: TrainConfig) -> Path:
     folder = Path(config.folder)
     if folder.exists():
         raise FileExistsError(17, "there is a run already; name another folder, or go on with --resume", str(folder))
+    League(config.opponents, config.snapshots_kept, folder / "league").pool()  # no folder for agents that are none
     beside = folder.with_name(f".{folder.name}.part")  # where there is a run, it can be resumed
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
@@ -473,11 +474,14 @@ def _shares(words: list[str]) -> dict[str, float]:
     for word in words:
         name, _, share = word.rpartition("=")
         try:
+            again = name in shares
             shares[name] = float(share)
         except ValueError:
             name = ""
         if not name:
             raise ValueError(f"--opponents {word!r}: it must be a name and a share, as in planner=0.2")
+        if again:
+            raise ValueError(f"--opponents names {name!r} twice; each has one share")
     return shares
 
 

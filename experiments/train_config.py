@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -72,9 +73,14 @@ class TrainConfig:
         for name in (*counts, "snapshot_every", "checkpoint_every", "anchor_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not self.hidden or min(self.hidden) < 1:
+            raise ValueError(f"hidden is {self.hidden}; it must be one size of at least 1 or several")
+        for name in ("learning_rate", "ent_coef", "vf_coef", "max_grad_norm"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be a number of at least 0")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"activation is {self.activation!r}; it must be one of {', '.join(ACTIVATIONS)}")
-        if not self.opponents or not all(weight >= 0 for weight in self.opponents.values()):
+        if not self.opponents or not all(0 <= share < math.inf for share in self.opponents.values()):
             raise ValueError(f"opponents are {self.opponents}; there must be some, with shares of at least 0")
         tables = len(self.game_configs())
         if not 1 <= tables <= self.num_envs:
@@ -100,6 +106,8 @@ class TrainConfig:
         Raises:
             ValueError: a field is unknown or has no meaning.
         """
+        if not isinstance(values, Mapping) or not isinstance(values.get("opponents", {}), Mapping):
+            raise ValueError("the configuration of a run and its opponents must be objects")
         unknown = set(values) - {each.name for each in fields(cls)}
         if unknown:
             raise ValueError(f"a training run has no field {sorted(unknown)[0]!r}")

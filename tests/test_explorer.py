@@ -71,3 +71,5 @@ def test_by_name_and_with_a_word_about_mistakes() -> None:
         ExplorerAgent(explore=1.5)
     with pytest.raises(ValueError, match="no agent 'nobody'"):
         ExplorerAgent("nobody")
+    with pytest.raises(ValueError, match="seed is 'x'"):
+        make_agent("explorer:seed=x")

@@ -208,6 +208,12 @@ def refused(policy: Path, message: str) -> None:
     assert len(str(refusal.value)) < 1000 + len(str(policy))
 
 
+def test_parameters_without_meaning() -> None:
+    for words, message in (("greedy=false", "greedy is 'false'"), ("seed=x", "seed is 'x'"), ("path=3", "path is 3")):
+        with pytest.raises(ValueError, match=message):
+            make_agent(f"ppo:{words}")
+
+
 def test_no_policy_there(tmp_path: Path) -> None:
     refused(tmp_path / "nowhere", "there is no policy at .*nowhere")
     refused(tmp_path, "policy.json cannot be read: No such file")

@@ -96,6 +96,11 @@ def test_without_decisions_it_tells_the_rest(tmp_path: Path) -> None:
     assert "Which market suits whom" not in page.text  # one agent alone has nobody to gain from
 
 
+def test_two_games_are_enough_for_a_page(tmp_path: Path) -> None:
+    text = report.report(simulate(["random"], tmp_path / "set", games=1, num_players=2).path)
+    check_stands_alone(Page(text), text)
+
+
 def test_the_page_of_a_tournament(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     agents = {"<b>bold</b> & Co": "threshold", "random": "random"}
     result = tournament(agents, num_players=[2, 3], games=60)

@@ -221,6 +221,9 @@ def test_the_configuration_is_checked() -> None:
         ({"num_envs": 3}, "num_envs is 3; there are 4 kinds of table"),
         ({"opponents": {}}, "there must be some"),
         ({"opponents": {"itself": -1.0}}, "shares of at least 0"),
+        ({"opponents": {"itself": float("inf")}}, "shares of at least 0"),
+        ({"hidden": (0,)}, "hidden is"),
+        ({"learning_rate": float("nan")}, "learning_rate is nan"),
     ):
         with pytest.raises(ValueError, match=message):
             TrainConfig(folder="x", **changes)  # type: ignore[arg-type]
