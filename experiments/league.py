@@ -64,11 +64,12 @@ class League:
             self.strengths[name] = forgotten * self.strengths[name] + (1 - forgotten) * wins / seats
 
     def pool(self) -> list[tuple[Agent, float]]:
-        """The opponents with their shares, for ``SelfPlay``."""
+        """The opponents with their shares, for ``SelfPlay``; the learner itself as long as there is nobody else."""
         pool = [(self.agent(name), share) for name, share in self._fixed.items()]
         squares = {name: max(strength, 0.05) ** 2 for name, strength in self.strengths.items()}  # none is forgotten
         whole = sum(squares.values())
-        return pool + [(self.agent(name), self._snapshot_share * square / whole) for name, square in squares.items()]
+        pool += [(self.agent(name), self._snapshot_share * square / whole) for name, square in squares.items()]
+        return pool or [(SelfPlay.itself, 1.0)]
 
     def agent(self, name: str) -> Agent:
         """The agent of a name, made when first needed; it may have left the league and still play its last games."""

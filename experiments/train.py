@@ -139,7 +139,7 @@ def start(config: TrainConfig, folder: Path) -> tuple[AllSeatsPPO, Training]:
     games = SelfPlay(
         config.game_configs(),
         config.num_envs,
-        opponents=league.pool() or SelfPlay.itself,  # it begins against itself
+        opponents=league.pool(),
         reward=config.reward_function(),
         seed=config.seed,
     )
@@ -155,15 +155,20 @@ def start(config: TrainConfig, folder: Path) -> tuple[AllSeatsPPO, Training]:
         ent_coef=config.ent_coef,
         vf_coef=config.vf_coef,
         max_grad_norm=config.max_grad_norm,
-        policy_kwargs={
-            "net_arch": {"pi": list(config.hidden), "vf": list(config.hidden)},
-            "activation_fn": ACTIVATIONS[config.activation],
-            "optimizer_kwargs": {"fused": True},
-        },
+        policy_kwargs=network(config),
         device="cpu",
         seed=config.seed,
     )
     return model, Training(config, folder, league)
+
+
+def network(config: TrainConfig) -> dict[str, Any]:
+    """The networks and their optimiser, as Stable-Baselines3's ``policy_kwargs``."""
+    return {
+        "net_arch": {"pi": list(config.hidden), "vf": list(config.hidden)},
+        "activation_fn": ACTIVATIONS[config.activation],
+        "optimizer_kwargs": {"fused": True},
+    }
 
 
 def policy_layers(model: AllSeatsPPO) -> list[Layer]:
@@ -218,7 +223,7 @@ class Training(BaseCallback):
         if steps >= self._next_snapshot:
             self._next_snapshot += config.snapshot_every
             self.add_snapshot(self.model, steps)
-        self.model.games.set_opponents(self.league.pool() or SelfPlay.itself)
+        self.model.games.set_opponents(self.league.pool())
         if steps >= self._next_anchor:
             self._next_anchor += config.anchor_every
             self._lap("saving")

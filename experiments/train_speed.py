@@ -14,15 +14,13 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import torch
 from rich.table import Table
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import VecEnv
 
-from agents.ppo import ACTIVATIONS
 from experiments.output import screen, write_json
-from experiments.train import PARTS, start
+from experiments.train import PARTS, network, start
 from experiments.train_config import TrainConfig
 from megaland_env import NUM_ACTIONS
 from megaland_env.observation import NUM_FEATURES
@@ -94,11 +92,7 @@ def on_nothing(config: TrainConfig) -> float:
         n_steps=config.rollout // num_envs,
         batch_size=config.batch_size,
         n_epochs=config.n_epochs,
-        policy_kwargs={
-            "net_arch": {"pi": list(config.hidden), "vf": list(config.hidden)},
-            "activation_fn": ACTIVATIONS[config.activation],
-            "optimizer_kwargs": {"fused": True},
-        },
+        policy_kwargs=network(config),
         device="cpu",
         seed=config.seed,
     )
@@ -125,7 +119,6 @@ def main() -> None:
                 checkpoint_every=LONG_AGO,
                 snapshot_every=arguments.steps // 4,
             )
-            torch.set_num_threads(config.threads)
             rows.append(in_games(config) | {"on_nothing": on_nothing(config)})
     median = {name: float(np.median([row[name] for row in rows])) for name in rows[0]}
     whole = sum(median[part] for part in PARTS)

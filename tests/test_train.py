@@ -255,6 +255,7 @@ def test_a_league_prefers_the_hard_and_drops_the_easy(tmp_path: Path) -> None:
     league.note(gone, 10, 1.0)
     league.forget_all_but(["a"])
     assert league.agent("b") is not gone
+    assert League({"snapshots": 1.0}, 5, tmp_path).pool() == [(SelfPlay.itself, 1.0)]  # as long as there are none
     without = League({"random": 1.0}, 5, tmp_path)
     without.add("a")
     assert without.strengths == {}
