@@ -88,6 +88,22 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("[0-9]*") if path.is_dir())
 
 
+def last_networks(run: Path) -> dict[str, torch.Tensor]:
+    """The networks of policy and value, as a run's last checkpoint has them: PyTorch's ``state_dict``.
+
+    Raises:
+        CheckpointError: there is no checkpoint, or it is damaged.
+    """
+    saved = checkpoints(run / "checkpoints")
+    if not saved:
+        raise CheckpointError(f"{run} has no checkpoint")
+    try:
+        networks: dict[str, torch.Tensor] = torch.load(saved[-1] / "model.pt", weights_only=True)["policy"]
+        return networks
+    except Exception as error:  # as in load_checkpoint
+        raise CheckpointError(f"the checkpoint {saved[-1]} cannot be used: {error}") from error
+
+
 def load_checkpoint(checkpoint: Path, model: AllSeatsPPO, league: League) -> dict[str, Any]:
     """Bring a new model, with its games, and a new league to where the checkpoint was saved.
 

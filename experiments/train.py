@@ -3,6 +3,7 @@
 ``train`` can be read from top to bottom. A run is a folder::
 
     config.json      what was asked for
+    networks.pt      what it begins with, if it does not begin at random (--warm-start)
     progress.csv     a row for each update; tensorboard/ has the same and more
     anchors.csv      the learning curve: how often it wins against fixed agents, on the same luck each time
     curve.png        the same as a picture
@@ -35,7 +36,7 @@ from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 
 from agents.ppo import ACTIVATIONS, CHAMPION, Layer, PPOAgent, save_policy
 from experiments.all_seats import AllSeatsPPO
-from experiments.checkpoints import checkpoints, load_checkpoint, remove_unfinished, save_checkpoint
+from experiments.checkpoints import checkpoints, last_networks, load_checkpoint, remove_unfinished, save_checkpoint
 from experiments.evaluate import CONFIDENCE, evaluate
 from experiments.league import League
 from experiments.learning_curves import ANCHOR_COLUMNS, CurveFile, UpdateRows, write_curve
@@ -52,6 +53,8 @@ ANCHORS = ("threshold", "planner")
 YARDSTICKS = ("random", *ANCHORS)
 """The same at the end, and the policy that comes with this package."""
 
+NETWORKS = "networks.pt"
+
 PARTS = ("engine", "opponents", "encoding", "roll-out", "update", "saving", "measuring")
 
 
@@ -63,15 +66,19 @@ def train(config: TrainConfig) -> Path:
 
     Raises:
         FileExistsError: the run's folder is there already.
+        ValueError: the run to begin with (``warm_start``) cannot be read, or has other networks.
     """
     folder = Path(config.folder)
     if folder.exists():
         raise FileExistsError(17, "there is a run already; name another folder, or go on with --resume", str(folder))
     League(config.opponents, config.snapshots_kept, folder / "league").pool()  # no folder for agents that are none
+    networks = _networks_of(Path(config.warm_start), config) if config.warm_start else None
     beside = folder.with_name(f".{folder.name}.part")  # where there is a run, it can be resumed
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
     write_json(beside / "config.json", config.to_dict())
+    if networks is not None:
+        torch.save(networks, beside / NETWORKS)
     beside.rename(folder)
     return _train(config, folder)
 
@@ -86,11 +93,25 @@ def resume(folder: str | Path) -> Path:
         ValueError: there is no such run, or it cannot be read.
     """
     folder = Path(folder)
+    return _train(_config_of(folder), folder)
+
+
+def _config_of(folder: Path) -> TrainConfig:
     try:
-        config = TrainConfig.from_dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+        return TrainConfig.from_dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     except (OSError, TypeError, ValueError) as error:
         raise ValueError(f"{folder} is no training run to go on with: {error}") from error
-    return _train(config, folder)
+
+
+def _networks_of(folder: Path, config: TrainConfig) -> dict[str, torch.Tensor]:
+    """The last networks of another run, for one with this configuration."""
+    theirs = _config_of(folder)
+    if (theirs.hidden, theirs.activation) != (config.hidden, config.activation):
+        raise ValueError(
+            f"warm_start is {folder}, a run with hidden layers {theirs.hidden} and {theirs.activation}; "
+            f"this run must have the same, and not {config.hidden} and {config.activation}"
+        )
+    return last_networks(folder)
 
 
 def _train(config: TrainConfig, folder: Path) -> Path:
@@ -99,6 +120,8 @@ def _train(config: TrainConfig, folder: Path) -> Path:
     saved = checkpoints(folder / "checkpoints")
     if saved:
         training.take_up(load_checkpoint(saved[-1], model, training.league), model)
+    elif config.warm_start:
+        model.policy.load_state_dict(torch.load(folder / NETWORKS, weights_only=True))
     rows = UpdateRows(folder / "progress.csv", model.num_timesteps)
     logger = Logger(None, [TensorBoardOutputFormat(str(folder / "tensorboard")), rows])
     model.set_logger(logger)

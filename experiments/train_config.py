@@ -53,6 +53,9 @@ class TrainConfig:
     max_grad_norm: float = _option(0.5, "longest gradient")
     hidden: tuple[int, ...] = _option((128, 128), "hidden layers of the policy network, and of the value network")
     activation: str = _option("relu", "between the layers: tanh or relu")
+    warm_start: str = _option(
+        "", "run whose last networks this one begins with, with a new optimiser; without it they are drawn at random"
+    )
     reward: str = _option("shaped", "win, coins or shaped (with the same discount)")
 
     opponents: dict[str, float] = field(
@@ -75,13 +78,19 @@ class TrainConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not self.hidden or min(self.hidden) < 1:
             raise ValueError(f"hidden is {self.hidden}; it must be one size of at least 1 or several")
-        for name in ("learning_rate", "ent_coef", "vf_coef", "max_grad_norm"):
+        for name in ("seed", "anchor_games", "eval_games", "snapshots_kept"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        for name in ("learning_rate", "clip_range", "ent_coef", "vf_coef", "max_grad_norm"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be a number of at least 0")
+        for name in ("gamma", "gae_lambda"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be a number from 0 to 1")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"activation is {self.activation!r}; it must be one of {', '.join(ACTIVATIONS)}")
-        if not self.opponents or not all(0 <= share < math.inf for share in self.opponents.values()):
-            raise ValueError(f"opponents are {self.opponents}; there must be some, with shares of at least 0")
+        if not all(0 <= share < math.inf for share in self.opponents.values()) or not sum(self.opponents.values()) > 0:
+            raise ValueError(f"opponents are {self.opponents}; no share may be below 0, and one must be above")
         tables = len(self.game_configs())
         if not 1 <= tables <= self.num_envs:
             raise ValueError(f"num_envs is {self.num_envs}; there are {tables} kinds of table to share them out among")

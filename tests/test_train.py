@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import shutil
 from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
@@ -170,6 +171,48 @@ def test_what_cannot_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         resume(folder)
 
 
+def test_a_run_begins_with_the_networks_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = tiny(tmp_path / "first", total_steps=256, eval_games=0)
+    first_policy = train(first)
+    still = replace(first, folder=str(tmp_path / "still"), warm_start=first.folder, learning_rate=0.0, seed=5)
+    assert same(first_policy, train(still))
+
+    then = replace(still, folder=str(tmp_path / "then"), learning_rate=1e-3)
+    policy = train(then)
+    assert not same(first_policy, policy)
+    assert not same(policy, train(replace(then, folder=str(tmp_path / "anew"), warm_start="")))
+
+    def stop(self: Training, model: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Training, "save", stop)  # before the first checkpoint
+    with pytest.raises(KeyboardInterrupt):
+        train(replace(then, folder=str(tmp_path / "stopped")))
+    monkeypatch.undo()
+    shutil.rmtree(first.folder)  # the run needs it no more
+    assert same(policy, resume(tmp_path / "stopped"))
+
+
+def test_which_run_another_cannot_begin_with(tmp_path: Path) -> None:
+    first = train(tiny(tmp_path / "first", total_steps=128, players=(2,), eval_games=0)).parent
+    folder = tmp_path / "run"
+    for changes, message in (
+        ({"warm_start": str(tmp_path)}, "no training run"),
+        ({"warm_start": str(first), "hidden": (16, 16)}, r"hidden layers \(16,\) and relu.* not \(16, 16\)"),
+        ({"warm_start": str(first), "activation": "tanh"}, "and not .* and tanh"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            train(tiny(folder, **changes))
+    for saved in checkpoints(first / "checkpoints"):
+        (saved / "model.pt").write_bytes(b"some other file")
+    with pytest.raises(CheckpointError, match="cannot be used"):
+        train(tiny(folder, warm_start=str(first)))
+    shutil.rmtree(first / "checkpoints")
+    with pytest.raises(CheckpointError, match="has no checkpoint"):
+        train(tiny(folder, warm_start=str(first)))
+    assert [path.name for path in tmp_path.iterdir()] == ["first"]
+
+
 # --------------------------------------------------------------------------------------------------- its parts
 
 
@@ -219,9 +262,15 @@ def test_the_configuration_is_checked() -> None:
         ({"reward": "fame"}, "no reward 'fame'"),
         ({"markets": ("fish",)}, "market"),
         ({"num_envs": 3}, "num_envs is 3; there are 4 kinds of table"),
-        ({"opponents": {}}, "there must be some"),
-        ({"opponents": {"itself": -1.0}}, "shares of at least 0"),
-        ({"opponents": {"itself": float("inf")}}, "shares of at least 0"),
+        ({"opponents": {}}, "one must be above"),
+        ({"opponents": {"itself": 0.0}}, "one must be above"),
+        ({"opponents": {"itself": 1.0, "random": -1.0}}, "no share may be below 0"),
+        ({"opponents": {"itself": float("inf")}}, "opponents are"),
+        ({"gamma": 1.01}, "gamma is 1.01"),
+        ({"gae_lambda": -0.1}, "gae_lambda is -0.1"),
+        ({"clip_range": -0.2}, "clip_range is -0.2"),
+        ({"seed": -1}, "seed is -1"),
+        ({"eval_games": -1}, "eval_games is -1"),
         ({"hidden": (0,)}, "hidden is"),
         ({"learning_rate": float("nan")}, "learning_rate is nan"),
     ):
