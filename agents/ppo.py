@@ -144,7 +144,8 @@ def save_policy(path: str | Path, layers: Sequence[Layer], *, activation: str, p
         text = json.dumps(description, indent=1, allow_nan=False) + "\n"
         (beside / DESCRIPTION_FILE).write_text(text, encoding="utf-8")
         load_policy(beside)
-        beside.chmod(0o755)  # temporary folders are private
+        beside.chmod(0o755)  # temporary folders are private, and so are the files of safetensors
+        (beside / WEIGHTS_FILE).chmod(0o644)
         replace_folder(beside, target)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)

@@ -64,7 +64,7 @@ def load(path: str | Path) -> Records:
         raise FolderError(f"{folder} holds no records: there is no {MANIFEST_FILE} in it")
     manifest = read_object(file)
     _check_version(folder, manifest)
-    parts = [Part(**part) for part in manifest["parts"]]
+    parts = _parts(folder, manifest)
     names = (manifest["settings"]["agents"], manifest["line_ups"])
     there = [part for part in parts if is_whole(folder, part, *names)]
     if len(there) < len(parts):
@@ -161,7 +161,7 @@ def finish(folder: Path) -> None:
     """Say in the manifest how many rows there are, and clear away what a killed run has left."""
     file = folder / MANIFEST_FILE
     manifest = read_object(file)
-    files = {table: [file_of(folder, table, Part(**part)) for part in manifest["parts"]] for table in TABLES}
+    files = {table: [file_of(folder, table, part) for part in _parts(folder, manifest)] for table in TABLES}
     manifest["rows"] = {
         table: pl.scan_parquet(paths).select(pl.len()).collect().item() for table, paths in files.items()
     }
@@ -182,6 +182,13 @@ def _check_version(folder: Path, manifest: Mapping[str, Any]) -> None:
     missing = {"settings", "line_ups", "parts", "command"}.difference(manifest)
     if missing:
         raise FolderError(f"{folder / MANIFEST_FILE} is damaged: it has no {min(missing)}; name another folder")
+
+
+def _parts(folder: Path, manifest: Mapping[str, Any]) -> list[Part]:
+    try:
+        return [Part(**part) for part in manifest["parts"]]
+    except TypeError as error:
+        raise FolderError(f"{folder / MANIFEST_FILE} is damaged: its parts are none ({error})") from None
 
 
 def _check_file(folder: Path, table: str, part: Part, agents: Sequence[str], line_ups: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ opponent, and every decision of each of its seats is there to learn from. Knows 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -81,6 +81,7 @@ class SelfPlay:
         configs: of the games; each is played in a block of slots, as even as they can be.
         num_games: slots in all.
         opponents: ``Opponents.of``; ``itself`` may be among them.
+        alike: in what share of the games all the other seats have the same opponent.
         reward: as in ``MegalandGames``.
         seed: slot i plays the game of the seed s + i, and then those of its next episodes (rng.py).
 
@@ -97,13 +98,15 @@ class SelfPlay:
         num_games: int,
         *,
         opponents: OpponentSpec,
+        alike: float = 0.0,
         reward: str | Reward,
         seed: int,
     ) -> None:
         if not 1 <= len(configs) <= num_games:
             raise ValueError(f"{num_games} games cannot be shared out among {len(configs)} configurations")
         bounds = [num_games * block // len(configs) for block in range(len(configs) + 1)]
-        drawn = Opponents.of(opponents)
+        self._alike = alike
+        drawn = self._drawn_from(opponents)
         self.seconds = {"engine": 0.0, "opponents": 0.0, "encoding": 0.0}
         self._blocks: list[_Tables] = []
         self.num_seats = 0
@@ -115,10 +118,13 @@ class SelfPlay:
 
     def set_opponents(self, opponents: OpponentSpec) -> None:
         """Change who plays in the games to come."""
-        drawn = Opponents.of(opponents)
+        drawn = self._drawn_from(opponents)
         for block in self._blocks:
             block.seating.set_opponents(drawn)
             block.find_learners()
+
+    def _drawn_from(self, opponents: OpponentSpec) -> Opponents:
+        return replace(Opponents.of(opponents), alike=self._alike)
 
     def asked(self) -> Asked:
         """What the learner must decide now."""

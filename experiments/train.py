@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from filelock import FileLock, Timeout
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from stable_baselines3.common.callbacks import BaseCallback
@@ -115,6 +116,14 @@ def _networks_of(folder: Path, config: TrainConfig) -> dict[str, torch.Tensor]:
 
 
 def _train(config: TrainConfig, folder: Path) -> Path:
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            return _train_alone(config, folder)
+    except Timeout as error:
+        raise ValueError(f"another process is training in {folder}") from error
+
+
+def _train_alone(config: TrainConfig, folder: Path) -> Path:
     remove_unfinished(folder)
     model, training = start(config, folder)
     saved = checkpoints(folder / "checkpoints")
@@ -163,6 +172,7 @@ def start(config: TrainConfig, folder: Path) -> tuple[AllSeatsPPO, Training]:
         config.game_configs(),
         config.num_envs,
         opponents=league.pool(),
+        alike=config.alike,
         reward=config.reward_function(),
         seed=config.seed,
     )
@@ -491,7 +501,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _list_of(kind: type) -> Callable[[str], tuple[Any, ...]]:
     def several(text: str) -> tuple[Any, ...]:
-        return tuple(kind(each) for each in text.split(","))
+        try:
+            return tuple(kind(each) for each in text.split(","))
+        except ValueError:
+            what = {int: "whole numbers", str: "words"}[kind]
+            raise argparse.ArgumentTypeError(f"{text!r} must be {what} with commas between them") from None
 
     return several
 

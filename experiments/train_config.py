@@ -62,6 +62,7 @@ class TrainConfig:
         default_factory=OPPONENTS.copy,
         metadata={"help": "who has the seats beside the learner's, and how often: agents, itself, and its snapshots"},
     )
+    alike: float = _option(0.0, "share of the games in which all seats beside the learner's have the same opponent")
     snapshot_every: int = _option(500_000, "decisions between two snapshots")
     snapshots_kept: int = _option(4, "in the league; the easiest leaves")
 
@@ -84,7 +85,7 @@ class TrainConfig:
         for name in ("learning_rate", "clip_range", "ent_coef", "vf_coef", "max_grad_norm"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be a number of at least 0")
-        for name in ("gamma", "gae_lambda"):
+        for name in ("gamma", "gae_lambda", "alike"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be a number from 0 to 1")
         if self.activation not in ACTIVATIONS:

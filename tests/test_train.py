@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock
 
 import experiments.train
 from agents.ppo import PPOAgent
@@ -171,6 +172,13 @@ def test_what_cannot_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         resume(folder)
 
 
+def test_only_one_process_trains_in_a_folder(tmp_path: Path) -> None:
+    policy = train(tiny(tmp_path / "run", total_steps=128, players=(2,), eval_games=0))
+    with FileLock(tmp_path / "run" / ".lock"), pytest.raises(ValueError, match="another process is training in"):
+        resume(tmp_path / "run")
+    assert same(policy, resume(tmp_path / "run"))
+
+
 def test_a_run_begins_with_the_networks_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = tiny(tmp_path / "first", total_steps=256, eval_games=0)
     first_policy = train(first)
@@ -216,7 +224,9 @@ def test_which_run_another_cannot_begin_with(tmp_path: Path) -> None:
 # --------------------------------------------------------------------------------------------------- its parts
 
 
-def test_options_are_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_are_fields(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     asked: list[TrainConfig] = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(experiments.train, "train", asked.append)
@@ -251,6 +261,9 @@ def test_options_are_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(ValueError, match="--seed cannot be changed"):
         experiments.train.run(parser.parse_args(["--resume", "runs/ppo-1", "--seed", "3"]))
     assert not asked
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--players", "2,x"])
+    assert "'2,x' must be whole numbers with commas between them" in capsys.readouterr().err
     assert "%" not in parser.format_help().replace("100%", "")
 
 

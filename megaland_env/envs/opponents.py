@@ -39,10 +39,12 @@ class Opponents:
     Attributes:
         agents: who may play.
         weights: how likely each is at each seat; ``None`` if agent k sits k + 1 places to the left of the learner.
+        alike: in what share of the games one agent, drawn once, has all the other seats.
     """
 
     agents: tuple[Agent, ...]
     weights: tuple[float, ...] | None
+    alike: float = 0.0
 
     @classmethod
     def of(cls, spec: OpponentSpec | Opponents) -> Opponents:
@@ -97,8 +99,10 @@ class Opponents:
         if len(self.agents) == 1:
             return np.where(places > 0, 0, LEARNER)
         bounds = np.cumsum(self.weights)
-        words = np.stack([rng.mix(seeds, rng.Purpose.OPPONENT, seat=seat) for seat in range(num_players)])
-        drawn = np.searchsorted(bounds, (words >> np.uint64(11)) * 2.0**-53 * bounds[-1], side="right")
+        shares = np.stack([_share(seeds, seat) for seat in range(num_players)])
+        if self.alike:
+            shares = np.where(_share(seeds, num_players) < self.alike, shares[0], shares)
+        drawn = np.searchsorted(bounds, shares * bounds[-1], side="right")
         return np.where(places > 0, drawn, LEARNER)
 
 
@@ -173,6 +177,11 @@ class Seating:
         self.player[:] = player
         self.agents = tuple(agents)
         self.set_opponents(self._opponents)
+
+
+def _share(seeds: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.float64]:
+    """(n,) numbers from 0 to 1, one for each game."""
+    return (rng.mix(seeds, rng.Purpose.OPPONENT, seat=seat) >> np.uint64(11)) * 2.0**-53
 
 
 def _position(agent: Agent, agents: Sequence[Agent]) -> int:
