@@ -463,7 +463,7 @@ import sys, time
 from experiments import cli, records, simulate
 
 def write(*arguments):
-    time.sleep(0.05)
+    time.sleep(0.3)  # so that the machine may be busy while somebody reaches for Ctrl-C
     return _write(*arguments)
 
 _write, simulate.write = simulate.write, write
@@ -603,6 +603,14 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path, capsys: pyte
 def test_a_damaged_manifest_is_named(copied: Path) -> None:
     (copied / "manifest.json").write_text('{"format": ')
     with pytest.raises(FolderError, match=r"manifest\.json is damaged"):
+        load(copied)
+
+
+@pytest.mark.parametrize("parts", [[{"colour": "red"}], [3], 3])
+def test_a_manifest_with_damaged_parts_is_named(parts: Any, copied: Path) -> None:
+    manifest = json.loads((copied / "manifest.json").read_text())
+    (copied / "manifest.json").write_text(json.dumps(manifest | {"parts": parts}))
+    with pytest.raises(FolderError, match=r"manifest\.json is damaged: its parts"):
         load(copied)
 
 

@@ -81,6 +81,11 @@ def test_every_game_has_a_seat_of_the_learner() -> None:
     number = block._learns.sum(axis=0)
     assert set(number) == {1, 2, 3, 4, 5}
     assert number.mean() == pytest.approx(1 + 4 * 0.5, abs=0.25)
+    games = some_games(200, (5,), alike=1.0)
+    for _ in range(2):
+        assert set(games._blocks[0]._learns.sum(axis=0)) == {1, 5}
+        games.set_opponents({SelfPlay.itself: 1.0, RandomAgent(): 1.0})
+        games._blocks[0]._start(np.arange(200))
 
 
 def test_slots_play_the_games_of_their_seeds() -> None:

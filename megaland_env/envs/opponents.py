@@ -181,7 +181,8 @@ class Seating:
 
 def _share(seeds: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.float64]:
     """(n,) numbers from 0 to 1, one for each game."""
-    return (rng.mix(seeds, rng.Purpose.OPPONENT, seat=seat) >> np.uint64(11)) * 2.0**-53
+    words = rng.mix(seeds, rng.Purpose.OPPONENT, seat=seat) >> np.uint64(11)
+    return words.astype(np.float64) * 2.0**-53
 
 
 def _position(agent: Agent, agents: Sequence[Agent]) -> int:
