@@ -17,7 +17,7 @@ import torch
 from experiments.all_seats import AllSeatsPPO
 from experiments.league import League
 
-FORMAT = "megaland-checkpoint/2"
+FORMAT = "megaland-checkpoint/3"
 KEPT = 2
 """How many checkpoints are kept; the one before the last is there for who would rather go on from it."""
 

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from megaland_env import Decisions, Kind, MegalandConfig, MegalandGames, rng
 from megaland_env.agent import Agent
-from megaland_env.envs.opponents import LEARNER, Opponents, OpponentSpec, Seating
+from megaland_env.envs.opponents import LEARNER, Opponents, OpponentSpec
+from megaland_env.envs.slots import Slots, blocks_of
 from megaland_env.observation import encode
 from megaland_env.rewards import Reward
 
@@ -102,25 +103,22 @@ class SelfPlay:
         reward: str | Reward,
         seed: int,
     ) -> None:
-        if not 1 <= len(configs) <= num_games:
-            raise ValueError(f"{num_games} games cannot be shared out among {len(configs)} configurations")
-        bounds = [num_games * block // len(configs) for block in range(len(configs) + 1)]
         self._alike = alike
         drawn = self._drawn_from(opponents)
         self.seconds = {"engine": 0.0, "opponents": 0.0, "encoding": 0.0}
         self._blocks: list[_Tables] = []
         self.num_seats = 0
-        for config, begin, end in zip(configs, bounds, bounds[1:], strict=False):
-            seeds = rng.as_words([(seed + slot) % 2**64 for slot in range(begin, end)])
+        for config, slots in zip(configs, blocks_of(num_games, len(configs)), strict=True):
+            seeds = rng.as_words([(seed + slot) % 2**64 for slot in range(slots.start, slots.stop)])
             self._blocks.append(_Tables(config, seeds, drawn, reward, self.num_seats, self.seconds))
-            self.num_seats += config.num_players * (end - begin)
+            self.num_seats += config.num_players * seeds.size
         self._pending: list[tuple[Decisions, Ints, Ints]] = []
 
     def set_opponents(self, opponents: OpponentSpec) -> None:
         """Change who plays in the games to come."""
         drawn = self._drawn_from(opponents)
         for block in self._blocks:
-            block.seating.set_opponents(drawn)
+            block.slots.seating.set_opponents(drawn)
             block.find_learners()
 
     def _drawn_from(self, opponents: OpponentSpec) -> Opponents:
@@ -166,7 +164,7 @@ class SelfPlay:
         """The opponents that have a seat or may get one, each once; ``snapshot`` names them by their position here."""
         agents: list[Agent] = []
         for block in self._blocks:
-            agents += [agent for agent in block.seating.agents if not any(agent is other for other in agents)]
+            agents += [agent for agent in block.slots.seating.agents if not any(agent is other for other in agents)]
         return tuple(agents)
 
     def snapshot(self) -> dict[str, Any]:
@@ -174,7 +172,7 @@ class SelfPlay:
         numbers = {id(agent): number for number, agent in enumerate(self.agents)}
         return {
             "blocks": [block.snapshot() for block in self._blocks],
-            "agents": [[numbers[id(agent)] for agent in block.seating.agents] for block in self._blocks],
+            "agents": [[numbers[id(agent)] for agent in block.slots.seating.agents] for block in self._blocks],
         }
 
     def restore(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> None:
@@ -204,25 +202,21 @@ class _Tables:
         seconds: dict[str, float],
     ) -> None:
         self.games = MegalandGames(config, seeds.size, reward=reward)
-        self.seating = Seating(config.num_players, seeds.size, opponents)
+        self.slots = Slots(config.num_players, seeds.size, opponents)
         self.first_seat = first_seat
         self._reward = reward
-        self._slot_seeds = seeds
-        self._episodes = np.zeros(seeds.size, np.int64)  # (n,) games that each slot has finished
         self._seconds = seconds
-        self._start(np.arange(seeds.size))
+        everyone = np.arange(seeds.size)
+        self._start(everyone, self.slots.reset(everyone, seeds))
 
-    def _start(self, games: Ints) -> None:
-        seeds = rng.episode_seeds(self._slot_seeds[games], self._episodes[games])
-        seats = rng.choose(rng.mix(seeds, rng.Purpose.LEARNER), self.games.num_players).astype(np.int64)
-        self.seating.seat(games, seeds, seats)
+    def _start(self, games: Ints, seeds: npt.NDArray[np.uint64]) -> None:
         self.games.reset(seeds, index=games)
         self.find_learners()
 
     def find_learners(self) -> None:
         """Note which seats are the learner's: (P, n), also flat."""
-        player = self.seating.player
-        itself = [n for n, agent in enumerate(self.seating.agents) if isinstance(agent, Itself)]
+        player = self.slots.seating.player
+        itself = [n for n, agent in enumerate(self.slots.seating.agents) if isinstance(agent, Itself)]
         self._learns = np.isin(player, [LEARNER, *itself])
         self._learns_flat = self._learns.reshape(-1)
 
@@ -239,15 +233,14 @@ class _Tables:
         others = np.flatnonzero(~self._learns_flat[at])
         began = perf_counter()
         if others.size:
-            actions[others] = self.seating.answers(decisions[others], at[others])
+            actions[others] = self.slots.seating.answers(decisions[others], at[others])
         answered = perf_counter()
         self.games.step(self.games.scatter(decisions, actions))
         rewards = self.games.rewards.T.reshape(-1).copy()
         over = np.flatnonzero(self.games.kind == Kind.NONE)
         moment = self._after(rewards, over)
         if over.size:
-            self._episodes[over] += 1
-            self._start(over)
+            self._start(over, self.slots.restart(over))
         self._seconds["opponents"] += answered - began
         self._seconds["engine"] += perf_counter() - answered
         return moment
@@ -263,19 +256,17 @@ class _Tables:
         last = encode(self.games.rows(game[cut_off], seat[cut_off]))
 
         theirs = ~self._learns[:, over]
-        player, won = self.seating.player[:, over][theirs], shares[theirs] * self.games.num_players
+        player, won = self.slots.seating.player[:, over][theirs], shares[theirs] * self.games.num_players
         seats = np.bincount(player)
         wins = np.bincount(player, won)
-        opponents = [(self.seating.agents[k], int(seats[k]), float(wins[k])) for k in np.flatnonzero(seats)]
+        opponents = [(self.slots.seating.agents[k], int(seats[k]), float(wins[k])) for k in np.flatnonzero(seats)]
         return Moment(rewards, ended, ended[cut_off], last, results, opponents)
 
     def snapshot(self) -> dict[str, Any]:
         return {
             "games": [self.games.snapshot(game) for game in range(self.games.num_games)],
             "margins_seen": self.games.margins_seen.tolist(),
-            "slot_seeds": self._slot_seeds.tolist(),
-            "episodes": self._episodes.tolist(),
-            "players": self.seating.player.tolist(),
+            **self.slots.snapshot(),
         }
 
     def restore(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> None:
@@ -285,7 +276,5 @@ class _Tables:
         if games.config != self.games.config or games.num_games != self.games.num_games:
             raise ValueError("the snapshot is of another number of games, or of another configuration")
         self.games = games
-        self._slot_seeds = rng.as_words(np.array(snapshot["slot_seeds"], np.uint64))
-        self._episodes[:] = snapshot["episodes"]
-        self.seating.restore(snapshot["players"], agents)
+        self.slots.restore(snapshot, agents)
         self.find_learners()

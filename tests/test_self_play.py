@@ -75,7 +75,7 @@ def test_every_game_has_a_seat_of_the_learner() -> None:
     for pool, seats in ((RandomAgent(), 1), (SelfPlay.itself, 5)):
         (block,) = some_games(40, (5,), opponents=pool)._blocks
         assert (block._learns.sum(axis=0) == seats).all()
-        drawn = np.count_nonzero(block.seating.player == LEARNER, axis=1)
+        drawn = np.count_nonzero(block.slots.seating.player == LEARNER, axis=1)
         assert (drawn > 0).all()  # and it is not always the same
     (block,) = some_games(200, (5,))._blocks
     number = block._learns.sum(axis=0)
@@ -85,7 +85,8 @@ def test_every_game_has_a_seat_of_the_learner() -> None:
     for _ in range(2):
         assert set(games._blocks[0]._learns.sum(axis=0)) == {1, 5}
         games.set_opponents({SelfPlay.itself: 1.0, RandomAgent(): 1.0})
-        games._blocks[0]._start(np.arange(200))
+        games._blocks[0].slots.restart(np.arange(200))
+        games._blocks[0].find_learners()
 
 
 def test_slots_play_the_games_of_their_seeds() -> None:

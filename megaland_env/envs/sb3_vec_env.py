@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -21,6 +20,7 @@ from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
 from megaland_env.envs.opponents import Opponents, OpponentSpec
 from megaland_env.envs.single_learner import SingleLearnerGames
+from megaland_env.envs.slots import blocks_of
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.rewards import Reward
 
@@ -68,10 +68,7 @@ class MegalandVecEnv(VecEnv):
         illegal: str = "raise",
     ) -> None:
         configs = list(config) if isinstance(config, Sequence) else [config]
-        if not 1 <= len(configs) <= num_envs:
-            raise ValueError(f"{num_envs} environments cannot be shared out among {len(configs)} configurations")
-        bounds = [num_envs * block // len(configs) for block in range(len(configs) + 1)]
-        self._rows = [slice(begin, end) for begin, end in pairwise(bounds)]
+        self._rows = blocks_of(num_envs, len(configs))
         drawn = Opponents.of(opponents)
         self._blocks = [
             SingleLearnerGames(each, rows.stop - rows.start, opponents=drawn, seat=seat, reward=reward, illegal=illegal)

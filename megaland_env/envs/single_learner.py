@@ -20,7 +20,8 @@ from megaland_env.agent import Agent
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
 from megaland_env.envs.legality import check_illegal, made_legal
-from megaland_env.envs.opponents import Opponents, OpponentSpec, Seating
+from megaland_env.envs.opponents import Opponents, OpponentSpec
+from megaland_env.envs.slots import Slots
 from megaland_env.game import MegalandGames
 from megaland_env.rewards import Reward, make_reward
 from megaland_env.state import add, put, where
@@ -72,12 +73,9 @@ class SingleLearnerGames:
             raise ValueError(f"seat is {seat!r}; it must be from 0 to {self.num_players - 1}, or None to draw it")
         self._reward = reward
         self._pays_at_end_only = bool(getattr(make_reward(reward), "at_end_only", False))
-        self._fixed_seat = seat
         self._illegal = check_illegal(illegal)
-        self._slot_seeds = np.zeros(num_games, np.uint64)  # (N,) what each slot was reset with
-        self._episodes = np.zeros(num_games, np.int64)  # (N,) games that each slot has finished since
-        self._seating = Seating(self.num_players, num_games, Opponents.of(opponents))
-        self.seats = np.zeros(num_games, np.int64)
+        self._slots = Slots(self.num_players, num_games, Opponents.of(opponents), seat)
+        self.seats = self._slots.seats
         self._everyone = np.arange(num_games)
         self._seat_rows = (
             num_games * np.arange(self.num_players)[:, None]
@@ -152,7 +150,7 @@ class SingleLearnerGames:
         Raises:
             ValueError: as in ``Opponents.of``; nothing has changed.
         """
-        self._seating.set_opponents(Opponents.of(opponents))
+        self._slots.seating.set_opponents(Opponents.of(opponents))
 
     def reset(self, seeds: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
         """Start slots anew, each with a seed of its own.
@@ -168,33 +166,23 @@ class SingleLearnerGames:
         words = rng.as_words(seeds)
         if words.shape != games.shape:
             raise ValueError(f"seeds must be ({games.size},) integers, not of shape {words.shape}")
-        self._slot_seeds[games] = words
-        self._episodes[games] = 0
-        self._start(games)
+        self._start(games, self._slots.reset(games, words))
 
     def restart(self, index: npt.ArrayLike) -> None:
         """Start the next game in each of the slots named; its seed is that of the slot's next episode (rng.py)."""
         games = np.asarray(index)
-        self._episodes[games] += 1
-        self._start(games)
+        self._start(games, self._slots.restart(games))
 
-    def _start(self, games: Ints) -> None:
-        seeds = rng.episode_seeds(self._slot_seeds[games], self._episodes[games])
-        if self._fixed_seat is None:
-            seats = rng.choose(rng.mix(seeds, rng.Purpose.LEARNER), self.num_players).astype(np.int64)
-        else:
-            seats = np.full(games.size, self._fixed_seat, np.int64)
-        self._seat(games, seats)
-        self._seating.seat(games, seeds, seats)
+    def _start(self, games: Ints, seeds: npt.NDArray[np.uint64]) -> None:
+        self._find_learners()
         # A new game asks all seats at once (L9 of the first card: nobody can have fallen, and there are no jump tokens
         # yet), so the learner is asked from the start and no opponent moves before it.
         began = perf_counter()
         self.games.reset(seeds, index=games)
         self.seconds["engine"] += perf_counter() - began
 
-    def _seat(self, games: Ints, seats: Ints) -> None:
-        self.seats[games] = seats
-        self._learner_at[games] = seats * self.num_games + games
+    def _find_learners(self) -> None:
+        self._learner_at = self.seats * self.num_games + self._everyone
 
     def step(self, actions: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
         """Carry out the learner's choices, and play on until it is asked again or the game is over.
@@ -254,7 +242,7 @@ class SingleLearnerGames:
         began = perf_counter()
         seats = rows // games.size
         decisions = Decisions(self.games, games.take(rows - seats * games.size), seats)
-        put(moves, rows, self._seating.answers(decisions, at.take(rows)))
+        put(moves, rows, self._slots.seating.answers(decisions, at.take(rows)))
         self.seconds["opponents"] += perf_counter() - began
         return moves
 
@@ -280,16 +268,13 @@ class SingleLearnerGames:
     @property
     def agents(self) -> tuple[Agent, ...]:
         """The agents that have a seat or may get one; ``snapshot`` names them by their position here."""
-        return self._seating.agents
+        return self._slots.seating.agents
 
     def snapshot(self) -> dict[str, Any]:
         """Everything but the agents, as a dict that ``json.dumps`` takes; between two steps."""
         return {
             "games": [self.games.snapshot(game) for game in range(self.num_games)],
-            "slot_seeds": self._slot_seeds.tolist(),
-            "episodes": self._episodes.tolist(),
-            "seats": self.seats.tolist(),
-            "players": self._seating.player.tolist(),
+            **self._slots.snapshot(),
             "illegal_actions": self.illegal_actions,
         }
 
@@ -307,8 +292,6 @@ class SingleLearnerGames:
         if games.config != self.config or games.num_games != self.num_games:
             raise ValueError("the snapshot is of another number of games, or of another configuration")
         self.games = games
-        self._slot_seeds[:] = rng.as_words(np.array(snapshot["slot_seeds"], np.uint64))
-        self._episodes[:] = snapshot["episodes"]
-        self._seat(np.arange(self.num_games), np.array(snapshot["seats"], np.int64))
+        self._slots.restore(snapshot, agents)
+        self._find_learners()
         self.illegal_actions = int(snapshot["illegal_actions"])
-        self._seating.restore(snapshot["players"], agents)

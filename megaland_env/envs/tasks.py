@@ -213,8 +213,8 @@ class TaskGames(SingleLearnerGames):
         """Nothing: the rewards say it all."""
         return {}
 
-    def _start(self, games: Ints) -> None:
-        super()._start(games)
+    def _start(self, games: Ints, seeds: npt.NDArray[np.uint64]) -> None:
+        super()._start(games, seeds)
         self._over[games] = False
         self._gained[games] = 0
 
