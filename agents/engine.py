@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.heuristic import LASTING_COINS, Actions, HeuristicAgent, best_building, best_heart, check_number
+from agents.heuristic import LASTING_COINS, Actions, RiskAgent, best_building, best_heart, check_number
 from megaland_env import Decisions
 from megaland_env.actions import PASS
 from megaland_env.cards import BUILDING_COINS
 
 
-class EngineAgent(HeuristicAgent):
+class EngineAgent(RiskAgent):
     """Builds an engine: buys what pays in every round, and late in the game coins at once.
 
     - *Buy*: as long as nobody has ``late`` coins, the building that brings most coins a round (``COINS_PER_ROUND``),

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from agents.heuristic import (
     TREASURES,
     Actions,
-    HeuristicAgent,
+    RiskAgent,
     as_actions,
     best_building,
     best_heart,
@@ -22,7 +22,7 @@ from megaland_env.actions import PASS
 _HORIZON = 8  # the last round for which it expects a building to pay, as for the threshold agent
 
 
-class HeartsAgent(HeuristicAgent):
+class HeartsAgent(RiskAgent):
     """Hearts first: puts all it has into hearts in the first rounds, and then dives deep.
 
     In the first ``heart_rounds`` rounds it

@@ -1,7 +1,7 @@
 """``HeuristicAgent``: the decisions that the players of a few plain rules make alike, and the words for the others.
 
-It answers each kind of decision for all rows of that kind at once. Such players differ in what they buy (``_buy``,
-which each must say) and in when they leave the level (``_run``), and may replace any other answer. They draw no luck.
+It answers each kind of decision for all rows of that kind at once. Such players differ in what they buy and in how they
+run the level (``RiskAgent``: by the chance to fall), and may replace any other answer. They draw no luck.
 """
 
 from __future__ import annotations
@@ -57,24 +57,15 @@ BUILDINGS = slice(BUY_FIRST, BUY_FIRST + NUM_BUILDINGS)
 
 
 class HeuristicAgent(ABC):
-    """Answers each kind of decision by a rule of its own.
+    """Answers each kind of decision by a rule of its own; a subclass says how it runs, jumps and buys.
 
-    - *Stay or leave*: leaves if the chance to fall on the next card is more than ``risk``.
-    - *Jump*: if the chance to fall without a jump is more than ``jump_risk``, and less with one.
     - *Rabbit*: always trades; three carrots more are the least of what one can carry.
     - *Pay*: with what is held most, the commoner type first.
     - *Keep* (Herb Hut, storing): types that are not yet kept before second ones, the rarer first.
     - *Reptile Stable*: swaps a treasure that is held twice, as in paying; passes if there is none.
-
-    Raises:
-        ValueError: a parameter is out of range.
     """
 
-    def __init__(self, risk: float, jump_risk: float) -> None:
-        check_chance("risk", risk)
-        check_chance("jump_risk", jump_risk)
-        self.risk = risk
-        self.jump_risk = jump_risk
+    def __init__(self) -> None:
         self._answers: dict[int, Callable[[Decisions], Actions]] = {
             Kind.JUMP: self._jump,
             Kind.HERB_HUT: self._keep,
@@ -101,16 +92,13 @@ class HeuristicAgent(ABC):
     # Each of these answers m decisions of one kind with (m,) actions.
 
     @abstractmethod
+    def _run(self, decisions: Decisions) -> Actions: ...
+
+    @abstractmethod
+    def _jump(self, decisions: Decisions) -> Actions: ...
+
+    @abstractmethod
     def _buy(self, decisions: Decisions) -> Actions: ...
-
-    def _run(self, decisions: Decisions) -> Actions:
-        return np.where(decisions.view.fall_chance[:, 0] > self.risk, LEAVE, STAY).astype(np.uint8)
-
-    def _jump(self, decisions: Decisions) -> Actions:
-        view = decisions.view
-        falls = view.fall_chance[:, 0]
-        jumps = (falls > self.jump_risk) & (view.jump_fall_chance[:, 0] < falls)
-        return np.where(jumps, JUMP, PASS).astype(np.uint8)
 
     def _rabbit(self, decisions: Decisions) -> Actions:
         return np.full(len(decisions), TRADE, np.uint8)
@@ -126,6 +114,33 @@ class HeuristicAgent(ABC):
     def _keep(self, decisions: Decisions) -> Actions:
         kept = decisions.view.picked[:, 0]
         return as_actions(most_held(-kept.astype(np.int16), decisions.legal[:, TREASURES], common_first=False))
+
+
+class RiskAgent(HeuristicAgent):
+    """Runs by the chance to fall on the next card.
+
+    - *Stay or leave*: leaves if the chance is more than ``risk``.
+    - *Jump*: if the chance without a jump is more than ``jump_risk``, and less with one.
+
+    Raises:
+        ValueError: a parameter is out of range.
+    """
+
+    def __init__(self, risk: float, jump_risk: float) -> None:
+        super().__init__()
+        check_chance("risk", risk)
+        check_chance("jump_risk", jump_risk)
+        self.risk = risk
+        self.jump_risk = jump_risk
+
+    def _run(self, decisions: Decisions) -> Actions:
+        return np.where(decisions.view.fall_chance[:, 0] > self.risk, LEAVE, STAY).astype(np.uint8)
+
+    def _jump(self, decisions: Decisions) -> Actions:
+        view = decisions.view
+        falls = view.fall_chance[:, 0]
+        jumps = (falls > self.jump_risk) & (view.jump_fall_chance[:, 0] < falls)
+        return np.where(jumps, JUMP, PASS).astype(np.uint8)
 
 
 def building_worth(horizon: int) -> npt.NDArray[np.float32]:

@@ -70,7 +70,7 @@ class PlannerAgent(HeuristicAgent):
         discount: float | None = None,
         store: float | None = None,
     ) -> None:
-        super().__init__(risk=1.0, jump_risk=1.0)  # both are decided otherwise here
+        super().__init__()
         if not (numbers is None or isinstance(numbers, Numbers)):
             raise ValueError(f"numbers is {numbers!r}; it must be Numbers (valuation.py), or each by its own name")
         changes = {

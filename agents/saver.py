@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.heuristic import Actions, HeuristicAgent, best_building, best_heart, building_worth, check_number
+from agents.heuristic import Actions, RiskAgent, best_building, best_heart, building_worth, check_number
 from megaland_env import Decisions
 from megaland_env.actions import LEAVE, PASS, STAY
 from megaland_env.cards import BUILDING_COSTS
@@ -12,7 +12,7 @@ from megaland_env.cards import BUILDING_COSTS
 _HORIZON = 8  # the last round for which it expects a building to pay, as for the threshold agent
 
 
-class SaverAgent(HeuristicAgent):
+class SaverAgent(RiskAgent):
     """Plays safe: leaves early with what it has, and saves up for the expensive buildings.
 
     - *Stay or leave*: leaves when it carries ``enough`` treasures and the next card can make it fall, and in any case

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.heuristic import Actions, HeuristicAgent, best_building, best_heart, building_worth, check_number
+from agents.heuristic import Actions, RiskAgent, best_building, best_heart, building_worth, check_number
 from megaland_env import Decisions
 from megaland_env.actions import PASS
 
 
-class ThresholdAgent(HeuristicAgent):
+class ThresholdAgent(RiskAgent):
     """Leaves when the risk is too high, and buys the most worth.
 
     - *Stay or leave*: leaves if the chance to fall on the next card is more than ``risk``. The others do not matter to
