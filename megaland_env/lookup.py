@@ -197,7 +197,7 @@ class Lookup:
         numbers = [[tables.setdefault(floats.tobytes(), len(tables)) for _, floats in each] for each in columns]
         self._tables = 256 * np.array(numbers).T
         self._floats: Floats = np.frombuffer(b"".join(tables), np.float32)
-        self._find = lru_cache(maxsize=16)(self._addresses)
+        self._find = lru_cache(maxsize=64)(self._addresses)
 
         # Where something stands in the columns, and in the observation.
         width = of_seat[-1].stop
@@ -231,7 +231,8 @@ class Lookup:
         found = self._floats.take(tables + values)
         rows[...] = found[: self._num_features]
         for features, more in self._sums:
-            rows[features] += found[more]
+            part = rows[features]
+            part += found[more]
 
         unseen = state.unseen.take(decisions.game)
         chances = chances_to_fall(unseen, values[self._hearts] * values[self._in_level], values[self._soap_makers])
@@ -247,7 +248,8 @@ class Lookup:
         np.maximum(cards[2], cards[3], out=cards[3])  # of either hand
         np.add.reduce(cards, axis=1, out=numbers[players + 2 :])
         numbers *= self._factors
-        rows[self._worked_out] = numbers.clip(LEAST, MOST, out=numbers)
+        np.maximum(numbers, LEAST, out=numbers)
+        rows[self._worked_out] = np.minimum(numbers, MOST, out=numbers)
 
     def _addresses(self, num_games: int, game: bytes, seat: bytes) -> tuple[Ints, Ints]:
         """(C, M): where the bytes lie, and where their tables begin, for the rows of these games and seats."""
