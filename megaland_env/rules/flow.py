@@ -77,13 +77,14 @@ def part(mask: npt.NDArray[np.bool_], games: Ints, *arrays: npt.NDArray[Any]) ->
     return (games.take(here), *(array.take(here, axis=-1) for array in arrays))
 
 
-_YES, _NO = np.array([True]), np.array([False])
+# (1,): what ``any_seat`` says of a single game.
+_ANY, _NONE = np.array([True]), np.array([False])
 
 
 def any_seat(mask: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """(n,): the games in which ``mask`` (P, n) is true, or not zero, for any seat."""
     if mask.shape[1] == 1:  # for one game it is sooner counted
-        return _YES if some(mask) else _NO
+        return _ANY if some(mask) else _NONE
     return np.logical_or.reduce(mask, axis=0)  # type: ignore[no-any-return]
 
 
