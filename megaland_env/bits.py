@@ -15,6 +15,7 @@ from megaland_env.rng import constant
 
 Words = npt.NDArray[np.uint64]
 
+_LITTLE_ENDIAN = np.dtype("<u8")
 _1, _2, _3, _4, _8, _255 = (constant(n) for n in (1, 2, 3, 4, 8, 255))
 _PAIRS = constant(0x5555555555555555)
 _FOURS = constant(0x3333333333333333)
@@ -40,7 +41,7 @@ NTH_BIT_OF_TEN = _nth_bit_table(10)
 
 def members(words: Words, width: int) -> npt.NDArray[np.bool_]:
     """The sets as booleans: ``(...)`` words become ``(..., width)``."""
-    rows = np.ascontiguousarray(words, dtype="<u8").view(np.uint8).reshape(*words.shape, 8)
+    rows = np.ascontiguousarray(words, _LITTLE_ENDIAN).view(np.uint8).reshape(*words.shape, 8)
     return np.unpackbits(rows, axis=-1, count=width, bitorder="little").view(np.bool_)
 
 

@@ -20,13 +20,13 @@ from megaland_env.rng import constant
 from megaland_env.rules import ANSWERS, play_on
 from megaland_env.rules.flow import Answer, Moves
 from megaland_env.rules.setup import new_games
-from megaland_env.state import PASS_ONLY, Bools, GameState, Ints, add, put, small, where
+from megaland_env.state import KINDS, NO, ONE, PASS_ONLY, Bools, GameState, Ints, add, put, where
 
+_BYTE = np.dtype(np.uint8)
 _NO_ACTION = constant(255)
 # (256,): the bit of an action; no bit for what is none.
 _BIT_OF = np.array([1 << action if action < NUM_ACTIONS else 0 for action in range(256)], np.uint64)
 _NOTHING = constant(0)
-_NONE = small(Kind.NONE)
 _ANSWERS: list[Answer] = [ANSWERS[max(kind, Kind.JUMP)] for kind in Kind]  # by number; a game that is over gives none
 
 
@@ -202,18 +202,18 @@ class MegalandGames:
         state = self._state
         named = games = self._positions(index)
         choices = self._choices(actions, games.size)
-        self._check_started(games)
         kinds = state.kind.take(games)
         if np.count_nonzero(kinds) < games.size:  # finished games do not move
+            self._check_started(games)
             waiting = where(kinds)
             games, kinds, choices = games.take(waiting), kinds.take(waiting), choices.take(waiting, axis=1)
         asked, columns = self._asked(games)
         chosen = self._legal_choices(choices, asked, columns)
         self._version += 1
-        put(state.active, asked, False)
+        put(state.active, asked, NO)
         put(state.legal, asked, PASS_ONLY)
-        add(state.asked, asked, 1)
-        state.steps[games] += 1
+        add(state.asked, asked, ONE)
+        state.steps[games] += ONE
         if not self._pays_at_end_only or games is not named:  # a game that goes on has been paid nothing by its end
             self._rewards[:, named] = 0
         play_on(state, self._answers(games, kinds, chosen))
@@ -400,8 +400,9 @@ class MegalandGames:
     def _legal_choices(self, choices: npt.NDArray[Any], asked: Ints, columns: Ints) -> npt.NDArray[np.uint8]:
         """(P, n) the choices of the seats that are asked, PASS for the others; an error if one is not legal."""
         answers = choices.take(columns)
-        # Negative numbers become enormous ones.
-        numbers = np.minimum(answers.astype(np.uint64, copy=False), _NO_ACTION).astype(np.uint8)
+        numbers = answers
+        if answers.dtype != _BYTE:  # negative numbers become enormous ones
+            numbers = np.minimum(answers.astype(np.uint64, copy=False), _NO_ACTION).astype(np.uint8)
         right = self._state.legal.take(asked) & _BIT_OF.take(numbers)
         if np.count_nonzero(right) < right.size:
             first = where(right == _NOTHING)[0]
@@ -432,11 +433,11 @@ class MegalandGames:
             kinds = state.kind.take(games)
             if np.count_nonzero(kinds) == games.size:
                 return
-            games = games.take(where(kinds == _NONE))
+            games = games.take(where(kinds == KINDS[Kind.NONE]))
         at = state.at(games)
         coins = state.coins.take(at)
         margin = _margins(coins)
-        over = state.kind.take(games) == _NONE
+        over = state.kind.take(games) == KINDS[Kind.NONE]
         observes = state.active.take(at) | over
         seen = self._margin_seen.take(at)
         outcome = Outcome(

@@ -197,7 +197,7 @@ class Lookup:
         numbers = [[tables.setdefault(floats.tobytes(), len(tables)) for _, floats in each] for each in columns]
         self._tables = 256 * np.array(numbers).T
         self._floats: Floats = np.frombuffer(b"".join(tables), np.float32)
-        self._find = lru_cache(maxsize=16)(self._addresses)
+        self._find = lru_cache(maxsize=64)(self._addresses)
 
         # Where something stands in the columns, and in the observation.
         width = of_seat[-1].stop
@@ -208,7 +208,8 @@ class Lookup:
         for name, found in _bytes_besides(0, players).items():
             besides[name] = slice(end, end + len(found))
             end += len(found)
-        self._low, self._high, self._cards = besides["low"], besides["high"], besides["cards"]
+        low, high, cards = (besides[name] for name in ("low", "high", "cards"))
+        self._home, self._carried = (slice(stop - NUM_TREASURES, stop) for stop in (cards.stop - NUM_TREASURES, end))
         self._sums = [(slice(in_table[n].start, in_table[n].stop), besides[n]) for n in ("table.supply", "table.turn")]
         starts = [seat_starts["buildings"] + Building.SOAP_MAKERS]
         starts += [seat_starts[name] for name in ("hearts", "in_level", "fall_chance", "jump_fall_chance")]
@@ -222,6 +223,14 @@ class Lookup:
         )
         divisors = [coins.block.scale.divisor] * players + [placed.block.scale.divisor for placed in others]
         self._factors = reciprocals(divisors)[:, None]
+        # (K, B): which of the columns that are left each of these is the sum of; the lead is own coins to begin with.
+        self._left = slice(low.start, end)
+        self._parts = np.zeros((self._worked_out.size, end), np.float32)
+        for number, first in enumerate([*range(players + 1), 0]):
+            self._parts[number, [low.start + first, high.start + first]] = 1
+        for number, first in enumerate(range(cards.start, end, NUM_TREASURES), start=players + 2):
+            self._parts[number, first : first + NUM_TREASURES] = 1
+        self._parts = self._parts[:, self._left]
 
     def write(self, decisions: Decisions, rows: Floats) -> None:
         """Write the features of M rows into ``rows`` (D, M)."""
@@ -231,7 +240,8 @@ class Lookup:
         found = self._floats.take(tables + values)
         rows[...] = found[: self._num_features]
         for features, more in self._sums:
-            rows[features] += found[more]
+            part = rows[features]
+            part += found[more]
 
         unseen = state.unseen.take(decisions.game)
         chances = chances_to_fall(unseen, values[self._hearts] * values[self._in_level], values[self._soap_makers])
@@ -240,14 +250,14 @@ class Lookup:
 
         # In the order of ``_worked_out``: coins, the round, the lead, and the numbers of cards and types.
         players = self._starts.shape[1]
-        numbers = np.empty((self._worked_out.size, len(decisions)), np.float32)
-        np.add(found[self._low], found[self._high], out=numbers[: players + 1])
-        np.subtract(numbers[0], np.maximum.reduce(numbers[1:players]), out=numbers[players + 1])
-        cards = found[self._cards].reshape(4, NUM_TREASURES, -1)
-        np.maximum(cards[2], cards[3], out=cards[3])  # of either hand
-        np.add.reduce(cards, axis=1, out=numbers[players + 2 :])
+        carried = found[self._carried]
+        np.maximum(found[self._home], carried, out=carried)  # of either hand
+        numbers: Floats = self._parts @ found[self._left]
+        lead = numbers[players + 1]
+        lead -= np.maximum.reduce(numbers[1:players])
         numbers *= self._factors
-        rows[self._worked_out] = numbers.clip(LEAST, MOST, out=numbers)
+        np.maximum(numbers, LEAST, out=numbers)
+        rows[self._worked_out] = np.minimum(numbers, MOST, out=numbers)
 
     def _addresses(self, num_games: int, game: bytes, seat: bytes) -> tuple[Ints, Ints]:
         """(C, M): where the bytes lie, and where their tables begin, for the rows of these games and seats."""

@@ -94,9 +94,7 @@ def card_at(totals: Pile, positions: Pile) -> npt.NDArray[np.uint8]:
 
 def open_(piles: Pile) -> npt.NDArray[np.uint8]:
     """The counts of each type: ``(...)`` words become ``(6, ...)`` small integers (a new array)."""
-    counts = np.empty((NUM_TREASURES, *piles.shape), np.uint8)
-    counts[...] = _bytes(piles)[:NUM_TREASURES]
-    return counts
+    return _bytes(piles)[:NUM_TREASURES].copy()
 
 
 def close(counts: npt.NDArray[Any]) -> Pile:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env import rng
-from megaland_env.actions import BUY_FIRST, PASS
+from megaland_env.actions import BUY_FIRST, PASS, Kind
 from megaland_env.cards import NUM_BUILDINGS, NUM_LEVEL_CARDS
 from megaland_env.config import MegalandConfig
 from megaland_env.events import EventLog
@@ -240,6 +240,9 @@ def small(number: int, dtype: type = np.uint8) -> npt.NDArray[Any]:
 
 
 ZERO, ONE = small(0), small(1)
+NO, YES = small(False, np.bool_), small(True, np.bool_)
+KINDS = [small(kind) for kind in Kind]
+"""The kinds of decision, by number."""
 
 
 def where(mask: npt.NDArray[Any]) -> Ints:

@@ -86,12 +86,13 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
             return
         self._pending[agent] = self._choice(agent, action)
         self._cumulative_rewards[agent] = 0.0
-        self._clear_rewards()
+        self.rewards = self._for_all(0.0)
         if self._to_ask:
             self.agent_selection = self._to_ask.pop(0)
             return
         self.rewards = self._play(self._pending)
-        self._accumulate_rewards()
+        if any(self.rewards.values()):  # mostly nothing is paid before the end
+            self._accumulate_rewards()
         self._new_moment()
 
     def _new_moment(self) -> None:
@@ -102,7 +103,7 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
             self.truncations = self._for_all(bool(self.games.truncated[0]))
             self._to_ask = self.possible_agents[:1]  # AECEnv itself goes on through the others
         else:
-            asked = self.games.active[0].nonzero()[0].tolist()
+            asked = self._asked
             if len(asked) > 1:
                 first = int(self.games.first_player[0])
                 asked = [seat for seat in asked if seat >= first] + [seat for seat in asked if seat < first]

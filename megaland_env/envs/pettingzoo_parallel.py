@@ -79,4 +79,5 @@ class MegalandParallelEnv(PettingZooTable, ParallelEnv):  # type: ignore[misc]
         return self._observations(), rewards, terminations, truncations, self._infos()
 
     def _observations(self) -> dict[str, Observation]:
+        self._write_rows(list(self._seat.values()))
         return {agent: self._observation(agent) for agent in self.possible_agents}

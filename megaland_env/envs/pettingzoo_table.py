@@ -80,7 +80,7 @@ class PettingZooTable:
         self._illegal = check_illegal(illegal)
         self._slot_seed: int | None = None  # the last that was given to ``reset``
         self._episode = 0  # games begun since
-        self._seats = np.arange(self.games.num_players)
+        self._asked: list[int] = []  # the seats whose decision it is
         self._one_game = np.zeros(self.games.num_players, np.int64)
 
     # ---------------------------------------------------------------------------------------------- what a user reads
@@ -133,7 +133,7 @@ class PettingZooTable:
 
     def _play(self, choices: dict[str, int]) -> dict[str, float]:
         """Carry out the choices of those who were asked, and say what each agent was paid."""
-        played = {agent: choices.get(agent, PASS) for agent in self.possible_agents}
+        played = self._for_all(PASS) | choices
         self.games.step(np.array([list(played.values())], np.uint8))
         self.played = played
         self._look()
@@ -141,9 +141,9 @@ class PettingZooTable:
 
     def _look(self) -> None:
         """Take in what there is to see after the game has moved."""
-        self._decisions = Decisions(self.games, self._one_game, self._seats)  # a row for each seat
+        self._asked = self.games.active[0].nonzero()[0].tolist()
         self._masks: npt.NDArray[np.int8] = self.games.legal[0].view(np.int8)  # (P, 40)
-        self._encoded: npt.NDArray[np.float32] | None = None
+        self._rows: dict[int, npt.NDArray[np.float32]] = {}  # (D,) what has been written so far, by seat
         self._over = int(self.games.kind[0]) == Kind.NONE
         if self.render_mode == "human":
             self.render()
@@ -164,7 +164,7 @@ class PettingZooTable:
             return number
         if self._illegal == "raise":
             raise self._refusal(agent, number)
-        choices, replaced = made_legal(self._decisions[[seat]], np.array([number], np.int64))
+        choices, replaced = made_legal(self._decisions_of([seat]), np.array([number], np.int64))
         self.illegal_actions += replaced
         return int(choices[0])
 
@@ -180,11 +180,16 @@ class PettingZooTable:
     # ---------------------------------------------------------------------------------------------- observing
 
     def _row(self, seat: int) -> npt.NDArray[np.float32]:
-        """(D,) what a seat sees; written for all of them when the first is wanted, which takes little longer."""
-        if self._encoded is None:
-            self._encoded = np.ascontiguousarray(encode(self._decisions))  # (P, D)
-        row: npt.NDArray[np.float32] = self._encoded[seat].copy()
-        return row
+        """(D,) what a seat sees; with the first who is asked all of them are written, which takes little longer."""
+        if seat not in self._rows:
+            self._write_rows(self._asked if seat in self._asked else [seat])
+        return self._rows[seat].copy()
+
+    def _write_rows(self, seats: list[int]) -> None:
+        self._rows |= zip(seats, encode(self._decisions_of(seats)), strict=True)
+
+    def _decisions_of(self, seats: list[int]) -> Decisions:
+        return Decisions(self.games, self._one_game[: len(seats)], np.array(seats))
 
     def _observation(self, agent: str) -> Observation:
         seat = self._seat[agent]
@@ -192,8 +197,8 @@ class PettingZooTable:
 
     def _infos(self) -> dict[str, Info]:
         """Of all agents; the result too, once the game is over."""
-        masks = self._masks.copy()
-        infos: dict[str, Info] = {agent: {"action_mask": masks[seat]} for agent, seat in self._seat.items()}
+        masks = zip(self.possible_agents, self._masks.copy(), strict=True)
+        infos: dict[str, Info] = {agent: {"action_mask": mask} for agent, mask in masks}
         if self._over:
             winners, coins = self.games.winners[0], self.games.coins[0].tolist()
             shares = (winners / max(1, np.count_nonzero(winners))).tolist()

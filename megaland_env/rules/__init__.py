@@ -45,22 +45,16 @@ ANSWERS: dict[Kind, Answer] = {
     Kind.STORE: night.store_one,
 }
 
-_IN_ORDER = tuple(RULES[stage] for stage in Stage)
-
 
 def play_on(state: GameState, moves: Moves) -> None:
     """Carry games on, stage by stage, until each waits for a decision or is over."""
-    waiting: list[list[Ints]] = [[] for _ in _IN_ORDER]
-    stages = 0  # bit s: games wait for stage s
+    waiting: dict[Stage, list[Ints]] = {}
     while True:
         for stage, games in moves:
             if games.size:
-                waiting[stage].append(games)
-                stages |= 1 << stage
-        if not stages:
+                waiting.setdefault(stage, []).append(games)
+        if not waiting:
             return
-        earliest = (stages & -stages).bit_length() - 1
-        stages &= stages - 1
-        parts = waiting[earliest]
-        waiting[earliest] = []
-        moves = _IN_ORDER[earliest](state, parts[0] if len(parts) == 1 else np.concatenate(parts))
+        earliest = min(waiting)
+        parts = waiting.pop(earliest)
+        moves = RULES[earliest](state, parts[0] if len(parts) == 1 else np.concatenate(parts))

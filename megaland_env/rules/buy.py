@@ -32,11 +32,13 @@ from megaland_env.events import Event
 from megaland_env.rng import constant
 from megaland_env.rules.flow import Moves, Stage, gain, left_of, part, split
 from megaland_env.state import (
+    KINDS,
     NO_CARD,
     NOBODY,
     NOT_PAYING,
     ONE,
     PASS_ONLY,
+    YES,
     ZERO,
     GameState,
     Ints,
@@ -62,16 +64,18 @@ _AFFORDABLE = np.array(
     ],
     np.uint64,
 )
-_PAYS_SMITHY = np.isin(BUILDING_COSTS, SMITHY_COSTS)
 _IS_STAR = np.array([building in STAR_BUILDINGS for building in Building])
+# (3, 1), and (3, 23): what a copy of each pays for the purchase of each building (B6).
+_PAYING_BUILDINGS = np.array([Building.SMITHY, Building.HALL_OF_ELDERS, Building.TOLL_BOOTH])[:, None]
+_COINS_FOR = np.array(
+    [SMITHY_COINS * np.isin(BUILDING_COSTS, SMITHY_COSTS), HALL_COINS * ~_IS_STAR, TOLL_COINS * _IS_STAR], np.uint8
+)
 # (6, 1): breaks ties between types held equally often: more copies first, and by the order of C2 among equals.
 _COPIES_RANK = np.argsort(np.argsort(TREASURE_COPIES, kind="stable"), kind="stable").astype(np.uint16)[:, None]
 _WILD_BUILDINGS = np.array([Building.OSTRICH_RANCH, Building.FISH_VENDOR, Building.ROOT_MARKET])[:, None]
 _PASS, _BUY_FIRST, _HEART_FIRST, _TREASURE_FIRST = map(small, (PASS, BUY_FIRST, HEART_FIRST, TREASURE_FIRST))
 _EVERY_EGG = small(TREASURES_IN_ALL)
-_HOTEL_COINS, _SMITHY_COINS, _HALL_COINS, _TOLL_COINS, _ARCADE_COINS = map(
-    small, (HOTEL_COINS, SMITHY_COINS, HALL_COINS, TOLL_COINS, ARCADE_COINS)
-)
+_HOTEL_COINS, _ARCADE_COINS = small(HOTEL_COINS), small(ARCADE_COINS)
 _NO_CARD = constant(0)
 _TO_HEARTS, _TO_TREASURES = constant(HEART_FIRST), constant(TREASURE_FIRST)
 _TYPES = np.arange(NUM_TREASURES, dtype=np.uint8)[:, None]
@@ -125,8 +129,8 @@ def turn(state: GameState, games: Ints) -> Moves:
 
 
 def _ask_buyer(state: GameState, games: Ints, at: Ints, kind: Kind, legal: Words) -> None:
-    state.kind[games] = kind
-    put(state.active, at, True)
+    state.kind[games] = KINDS[kind]
+    put(state.active, at, YES)
     put(state.legal, at, legal)
 
 
@@ -135,9 +139,10 @@ def wild_rights(state: GameState, at: Ints) -> WildRights | None:
 
     ``None`` if nobody owns any of these.
     """
-    ranches, vendors, markets = state.buildings.reshape(-1).take(_WILD_BUILDINGS * state.coins.size + at)
-    if not (some(vendors) or some(markets) or some(ranches)):
+    owned = state.buildings.reshape(-1).take(_WILD_BUILDINGS * state.coins.size + at)
+    if not some(owned):
         return None
+    ranches, vendors, markets = owned
     return WildRights(
         eggs=np.minimum(ranches, ONE) * _EVERY_EGG,
         fish=vendors - state.fish_used.take(at),
@@ -198,8 +203,9 @@ def payment(state: GameState, games: Ints) -> Moves:
     """B2 to B4: the player chooses what to pay with, one treasure at a time, as far as there is a choice."""
     at = state.at_seat(state.buyer.take(games), games)
     home = piles.open_(state.home.take(at))
-    need = state.cost.take(games) - piles.size(state.paid.take(games)).astype(np.uint8)
-    usable = _usable(state, games, at, home, need)
+    paid = state.paid.take(games)
+    need = state.cost.take(games) - piles.size(paid).astype(np.uint8)
+    usable = _usable(state, games, at, home, piles.open_(paid), need)
     legal = usable > ZERO
     if state.config.payment == "auto":
         return _pay_automatically(state, games, at, home * legal)
@@ -211,14 +217,15 @@ def payment(state: GameState, games: Ints) -> Moves:
     asked, their_seats, types = part(~forced, games, at, legal)
     if asked.size:  # PASS is no answer here: buying has begun
         _ask_buyer(state, asked, their_seats, Kind.PAY, bits.from_members(types) << _TO_TREASURES)
+        if asked.size == games.size:
+            return []
     games, at, usable, need = part(forced, games, at, usable, need)
-    return _pay(state, games, at, np.minimum(usable, need)) if games.size else []
+    return _pay(state, games, at, np.minimum(usable, need))
 
 
-def _usable(state: GameState, games: Ints, at: Ints, home: Counts, need: Counts) -> Counts:
+def _usable(state: GameState, games: Ints, at: Ints, home: Counts, paid: Counts, need: Counts) -> Counts:
     """How many cards of each type (6, n) could still be put to the payment that has begun."""
     paying = state.paying.take(games)
-    paid = piles.open_(state.paid.take(games))
     rights = wild_rights(state, at)
     is_heart = paying >= _HEART_FIRST
     usable = _usable_for_building(home, rights, paid * ~is_heart)
@@ -263,7 +270,7 @@ def can_complete(state: GameState, games: Ints) -> npt.NDArray[np.bool_]:
     real = paying - _HEART_FIRST == _TYPES
     allowed = ((paid <= most) | (real & is_heart)).all(axis=0)
     real_left = ~is_heart | ((home + paid) * real).any(axis=0)
-    usable = np.add.reduce(_usable(state, games, at, home, need), axis=0, dtype=np.uint8)
+    usable = np.add.reduce(_usable(state, games, at, home, paid, need), axis=0, dtype=np.uint8)
     can: npt.NDArray[np.bool_] = allowed & real_left & (usable >= need)
     return can
 
@@ -339,16 +346,12 @@ def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Count
     if state.log is not None:
         state.log.add(Event.BUY, games, state.buyer.take(games), building)
     _gain_buyer(state, games, at, BUILDING_COINS.take(building), building)
-    star = _IS_STAR.take(building)
-    lasting = (
-        (Building.SMITHY, _SMITHY_COINS, _PAYS_SMITHY.take(building)),
-        (Building.HALL_OF_ELDERS, _HALL_COINS, ~star),
-        (Building.TOLL_BOOTH, _TOLL_COINS, star),
-    )
-    for owned, coins, applies in lasting:
-        amounts = state.buildings[owned].take(at) * applies
-        if some(amounts):
-            _gain_buyer(state, games, at, amounts * coins, owned)
+    coins = state.buildings.reshape(-1).take(_PAYING_BUILDINGS * state.coins.size + at)
+    coins *= _COINS_FOR.take(building, axis=1)
+    if some(coins):
+        for payer, amounts in zip(_PAYING_BUILDINGS[:, 0].tolist(), coins, strict=True):
+            if some(amounts):
+                _gain_buyer(state, games, at, amounts, Building(payer))
     jumps = BUILDING_JUMPS.take(building)
     if some(jumps):
         supply = state.jump_supply.take(games)

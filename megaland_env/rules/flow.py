@@ -16,7 +16,7 @@ import numpy.typing as npt
 from megaland_env.actions import Kind
 from megaland_env.cards import MAX_PLAYERS, Building
 from megaland_env.events import Event
-from megaland_env.state import PASS_ONLY, GameState, Ints, Words, add, put, where
+from megaland_env.state import KINDS, PASS_ONLY, GameState, Ints, Words, add, put, some, where
 
 
 class Stage(IntEnum):
@@ -77,8 +77,14 @@ def part(mask: npt.NDArray[np.bool_], games: Ints, *arrays: npt.NDArray[Any]) ->
     return (games.take(here), *(array.take(here, axis=-1) for array in arrays))
 
 
-def any_seat(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """(n,): the games in which ``mask`` (P, n) is true for any seat."""
+# (1,): what ``any_seat`` says of a single game.
+_ANY, _NONE = np.array([True]), np.array([False])
+
+
+def any_seat(mask: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """(n,): the games in which ``mask`` (P, n) is true, or not zero, for any seat."""
+    if mask.shape[1] == 1:  # for one game it is sooner counted
+        return _ANY if some(mask) else _NONE
     return np.logical_or.reduce(mask, axis=0)  # type: ignore[no-any-return]
 
 
@@ -106,7 +112,7 @@ def ask(state: GameState, games: Ints, at: Ints, kind: Kind, asked: npt.NDArray[
         others = games.take(where(~waits))
         games, at, asked = part(waits, games, at, asked)
         legal = legal.take(where(waits), axis=1) if legal.ndim else legal
-    state.kind[games] = kind
+    state.kind[games] = KINDS[kind]
     put(state.active, at, asked)
     legal = asked * (legal ^ PASS_ONLY)
     legal ^= PASS_ONLY

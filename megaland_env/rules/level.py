@@ -25,7 +25,7 @@ from megaland_env.rng import Purpose, constant
 from megaland_env.rules.flow import Moves, Stage, any_seat, ask, gain, part, split
 from megaland_env.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
 from megaland_env.rules.treasure import draw
-from megaland_env.state import ONE, PASS_ONLY, ZERO, GameState, Ints, add, put, small, some, where
+from megaland_env.state import NO, ONE, PASS_ONLY, YES, ZERO, GameState, Ints, add, put, small, some, where
 
 Bools = npt.NDArray[np.bool_]
 Chosen = npt.NDArray[np.uint8]
@@ -41,7 +41,8 @@ _ENTER_OR_STAY = np.array(
 _EXTRA_DRAW = np.zeros(NUM_LEVEL_CARDS, np.uint64)
 _EXTRA_DRAW[LevelCard.TREASURE_BOX] = rng.offset(Purpose.BOX)
 _EXTRA_DRAW[LevelCard.SLUDGE_CREATURE] = rng.offset(Purpose.SOAP)
-_REVEAL = rng.offset(Purpose.REVEAL)
+# (11,): the address of the reveal when so many level cards have been seen this round.
+_REVEAL = np.array([rng.offset(Purpose.REVEAL, count=seen) for seen in range(NUM_LEVEL_CARDS + 1)])
 _NTH_UNSEEN = bits.NTH_BIT_OF_TEN.reshape(-1)
 _PASS, _LEAVE, _JUMP, _TRADE, _TREASURE_FIRST = map(small, (PASS, LEAVE, JUMP, TRADE, TREASURE_FIRST))
 _TREASURE_BOX, _RED_SERPENT = small(LevelCard.TREASURE_BOX), small(LevelCard.RED_SERPENT)
@@ -59,7 +60,7 @@ def enter(state: GameState, games: Ints) -> Moves:
     """L1: every player enters the level and draws a treasure into the carried hand."""
     if state.log is not None:
         state.log.add(Event.ROUND, games, value=state.round.take(games))
-    put(state.in_level, state.at(games), True)
+    put(state.in_level, state.at(games), YES)
     return [(Stage.DRAW, games)]
 
 
@@ -101,12 +102,9 @@ def reveal(state: GameState, games: Ints) -> Moves:
     """L3: one of the cards not yet seen this round; L4: its effects, step by step."""
     number = state.num_seen.take(games)
     unseen = state.unseen.take(games)
-    luck = state.luck.take(games)
-    luck += _REVEAL
-    luck += rng.count_offset(number)
-    words = rng.scramble(luck)
+    words = rng.scramble(state.luck.take(games) + _REVEAL.take(number))
     nth = rng.choose(words, _NUM_CARDS - number)
-    card = _NTH_UNSEEN.take(unseen.astype(np.int64) * NUM_LEVEL_CARDS + nth.view(np.int64))
+    card = _NTH_UNSEEN.take(unseen * _NUM_CARDS + nth.view(np.int64))
     state.unseen[games] = unseen ^ _CARD_BITS.take(card)
     put(state.seen, state.at_seat(number, games), card)
     state.num_seen[games] = number + ONE
@@ -154,6 +152,8 @@ def _extra_draws(state: GameState, at: Ints, card: npt.NDArray[np.uint8], inside
 
 def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: npt.NDArray[np.uint8]) -> Moves:
     """L5: hearts stop at 0; L7: whose hearts reach 0 falls."""
+    if not some(hurt):
+        return after_card(state, games)
     hearts = state.hearts.take(at)
     lost = np.minimum(hearts, hurt)
     hearts -= lost
@@ -218,7 +218,7 @@ def laboratories(state: GameState, games: Ints) -> Moves:
     if some(draws):
         at_laboratories, times = part(any_seat(draws), games, draws)
         draw(state, at_laboratories, times, rng.offset(Purpose.LABORATORY), state.home)
-    put(state.falling, at, False)
+    put(state.falling, at, NO)
     return after_card(state, games)
 
 
@@ -256,7 +256,7 @@ def stay_or_leave(state: GameState, games: Ints) -> Moves:
     """L9: everyone still in the level chooses; L11: unless all ten cards have been seen; L12: or nobody is left."""
     at = state.at(games)
     if some(state.jumping.take(at)):
-        put(state.jumping, at, False)  # the card is resolved
+        put(state.jumping, at, NO)  # the card is resolved
     inside = state.in_level.take(at)
     all_seen = state.num_seen.take(games) == _NUM_CARDS
     if some(all_seen):

@@ -43,13 +43,14 @@ def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words,
     totals = piles.running_totals(state.deck.take(games))
     cards = np.zeros((players, n), np.uint64)
     draw_at_all = wanted.astype(np.bool_, copy=False)
-    for place in where(np.logical_or.reduce(draw_at_all, axis=1)).tolist():
+    for place in range(players):
         for count in range(most):
             draws = wanted[place] > count if count else draw_at_all[place]
             if not some(draws):
                 break
             word = rng.scramble(luck[place] + rng.offset(0, count=count)) if count else words[place]
-            cards[place] += _draw_one(state, games, seats[place], draws, word, totals)
+            hand = cards[place]
+            hand += _draw_one(state, games, seats[place], draws, word, totals)
     state.deck[games] = piles.from_running_totals(totals)
     seats *= state.num_games
     seats += games
