@@ -79,6 +79,7 @@ def part(mask: npt.NDArray[np.bool_], games: Ints, *arrays: npt.NDArray[Any]) ->
 
 # (1,): what ``any_seat`` says of a single game.
 _ANY, _NONE = np.array([True]), np.array([False])
+_ANY.flags.writeable = _NONE.flags.writeable = False
 
 
 def any_seat(mask: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
