@@ -132,6 +132,9 @@ def _train_alone(config: TrainConfig, folder: Path) -> Path:
     elif config.warm_start:
         model.policy.load_state_dict(torch.load(folder / NETWORKS, weights_only=True))
     rows = UpdateRows(folder / "progress.csv", model.num_timesteps)
+    console = screen()
+    console.print(f"{folder} {f'goes on at {model.num_timesteps:,} steps' if saved else 'begins'}", highlight=False)
+    console.print(settings_text(config), style="dim", highlight=False)
     logger = Logger(None, [TensorBoardOutputFormat(str(folder / "tensorboard")), rows])
     model.set_logger(logger)
 
@@ -155,7 +158,6 @@ def _train_alone(config: TrainConfig, folder: Path) -> Path:
     training.save_policy(model, policy, evaluations=evaluations)  # the same, with a word on how strong it is
     report = training.report(model, evaluations, time.perf_counter() - began)
     write_json(folder / "report.json", report)
-    console = screen()
     console.print(report_table(report))
     spec = f"ppo:path={policy}{',greedy=False' if not agent.greedy else ''}"
     console.print(f"the policy is at {policy}; as an agent it is {spec}", style="dim", highlight=False)
@@ -442,6 +444,19 @@ class Training(BaseCallback):
             "evaluation_seconds": evaluation_seconds,
             "versions": versions(),
         }
+
+
+def settings_text(config: TrainConfig) -> str:
+    """The configuration on a few lines: ``seed 0, threads 1, ...``."""
+
+    def text(value: Any) -> str:
+        if isinstance(value, Mapping):
+            return " ".join(f"{name}={share}" for name, share in value.items())
+        return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+    settings = {each.name: getattr(config, each.name) for each in fields(config)}
+    del settings["folder"]
+    return ", ".join(f"{name} {text(value)}" for name, value in settings.items() if value != "")
 
 
 def report_table(report: Mapping[str, Any]) -> Table:

@@ -115,6 +115,9 @@ def test_a_run_from_the_beginning_to_the_report(tmp_path: Path, capsys: pytest.C
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
 
     shown = capsys.readouterr().out
+    assert f"{folder} begins" in shown.replace("\n", "")
+    assert "total_steps 640, players 2,3, markets spread, seed 0" in shown
+    assert "opponents itself=0.5 snapshots=0.3 planner=0.1 random=0.1" in shown.replace("\n", " ")
     assert "win share against 2 threshold" in shown
     assert f"ppo:path={policy}" in shown.replace("\n", "")
     assert "steps/s, win share" in shown  # a line at the checkpoint, since nobody is at a terminal
