@@ -181,7 +181,9 @@ def load_policy(path: str | Path) -> tuple[nn.Sequential, dict[str, Any]]:
         activation, sizes = _check_description(description)
         tensors = _read_weights(folder / WEIGHTS_FILE, sizes)
     except PolicyError as error:
-        raise PolicyError(f"the policy at {folder} cannot be used: {error}") from error.__cause__
+        inside = folder / "policy"
+        hint = f"; the policy of that run is at {inside}" if (inside / DESCRIPTION_FILE).exists() else ""
+        raise PolicyError(f"the policy at {folder} cannot be used: {error}{hint}") from error.__cause__
     modules: list[nn.Module] = []
     for number, (inputs, outputs) in enumerate(pairwise(sizes)):
         # Without numbers of its own, which would take from torch's luck.

@@ -127,9 +127,11 @@ class AllSeatsPPO(MaskablePPO):
         callback.init_callback(self)
         callback.on_training_start(locals(), globals())
         while self.num_timesteps < total:
+            # Before the decisions are collected: with the last of them more than the total may have been learned from,
+            # and less than nothing would remain; a rate that falls to 0 would then be below it.
+            self._update_current_progress_remaining(self.num_timesteps, total)
             if not self._collect(callback):
                 break
-            self._update_current_progress_remaining(self.num_timesteps, total)
             self.logger.record("time/total_timesteps", self.num_timesteps)
             self.logger.dump(self.num_timesteps)
             self.train()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
 from stable_baselines3.common.logger import KVWriter
 
 from experiments.output import write_text
@@ -137,7 +138,9 @@ def curve_figure(curves: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> F
                     x, y = [each[name] / per for each in own], [each["win_share"] for each in own]
                     axes.plot(x, y, line, color=colour, linewidth=1.4)
             axes.set_xscale("log")  # most is learned at the beginning
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.xaxis.set_major_formatter("{x:g}")
+            axes.xaxis.set_minor_formatter(NullFormatter())
             axes.set_ylim(0, 1)
             axes.set_xlabel(unit)
             grid(axes, "both")

@@ -73,7 +73,7 @@ def train(env: OneLearnerVectorEnv, settings: Settings) -> MaskablePPO:
     model = MaskablePPO(
         "MlpPolicy",
         scaled,
-        learning_rate=lambda progress_remaining: settings.learning_rate * progress_remaining,
+        learning_rate=lambda progress_remaining: settings.learning_rate * max(progress_remaining, 0.0),
         n_steps=settings.n_steps,
         batch_size=settings.batch_size,
         n_epochs=settings.n_epochs,

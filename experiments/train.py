@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import torch
 from filelock import FileLock, Timeout
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn, track
 from rich.table import Table
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
@@ -43,7 +43,7 @@ from experiments.league import League
 from experiments.learning_curves import ANCHOR_COLUMNS, CurveFile, UpdateRows, write_curve
 from experiments.output import screen, versions, write_json
 from experiments.self_play import SelfPlay
-from experiments.train_config import PRESETS, TrainConfig
+from experiments.train_config import ITSELF, PRESETS, SNAPSHOTS, TrainConfig, shares_text
 
 RECENT_GAMES = 1000
 """The win share that is shown while training is that of the learner's seats in so many last games or more."""
@@ -72,7 +72,10 @@ def train(config: TrainConfig) -> Path:
     folder = Path(config.folder)
     if folder.exists():
         raise FileExistsError(17, "there is a run already; name another folder, or go on with --resume", str(folder))
-    League(config.opponents, config.snapshots_kept, folder / "league").pool()  # no folder for agents that are none
+    try:  # no folder for agents that are none
+        League(config.opponents, config.snapshots_kept, folder / "league").pool()
+    except ValueError as error:
+        raise ValueError(f"opponents: {error}; beside agents there are {ITSELF} and {SNAPSHOTS}") from error
     networks = _networks_of(Path(config.warm_start), config) if config.warm_start else None
     beside = folder.with_name(f".{folder.name}.part")  # where there is a run, it can be resumed
     shutil.rmtree(beside, ignore_errors=True)
@@ -100,7 +103,9 @@ def resume(folder: str | Path) -> Path:
 def _config_of(folder: Path) -> TrainConfig:
     try:
         return TrainConfig.from_dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-    except (OSError, TypeError, ValueError) as error:
+    except OSError as error:
+        raise ValueError(f"{folder} is no training run: its config.json cannot be read ({error.strerror})") from error
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{folder} is no training run to go on with: {error}") from error
 
 
@@ -149,11 +154,13 @@ def _train_alone(config: TrainConfig, folder: Path) -> Path:
     agent = PPOAgent(policy, greedy=not config.eval_sampled)
     began = time.perf_counter()
     yardsticks = (*YARDSTICKS, "ppo") if CHAMPION.exists() else YARDSTICKS
+    asked = [(yardstick, players) for yardstick in yardsticks for players in config.players if config.eval_games]
+    if asked:
+        console.print(f"learned; {len(asked)} evaluations of {config.eval_games:,} games follow", highlight=False)
+    hidden = not console.is_terminal
     evaluations = [
         evaluate(agent, yardstick, num_players=players, games=config.eval_games).to_dict()
-        for yardstick in yardsticks
-        for players in config.players
-        if config.eval_games
+        for yardstick, players in track(asked, "evaluations", console=console, transient=True, disable=hidden)
     ]
     training.save_policy(model, policy, evaluations=evaluations)  # the same, with a word on how strong it is
     report = training.report(model, evaluations, time.perf_counter() - began)
@@ -161,6 +168,8 @@ def _train_alone(config: TrainConfig, folder: Path) -> Path:
     console.print(report_table(report))
     spec = f"ppo:path={policy}{',greedy=False' if not agent.greedy else ''}"
     console.print(f"the policy is at {policy}; as an agent it is {spec}", style="dim", highlight=False)
+    pictures = " and curve.png" if config.anchor_games else ""
+    console.print(f"all that is above is in {folder}: report.json{pictures}", style="dim", highlight=False)
     return policy
 
 
@@ -395,11 +404,11 @@ class Training(BaseCallback):
         """Show a progress bar on a terminal, and lines at the checkpoints elsewhere."""
         self._bar = Progress(
             TextColumn("{task.completed:,} of {task.total:,} steps"),
-            BarColumn(),
+            BarColumn(bar_width=10),
             TextColumn("{task.fields[speed]} steps/s"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
-            TextColumn("win share {task.fields[win_share]} against {task.fields[opponents]}"),
+            TextColumn("wins {task.fields[win_share]}"),
             console=self._console,
             transient=True,
             disable=not self._console.is_terminal,
@@ -451,7 +460,7 @@ def settings_text(config: TrainConfig) -> str:
 
     def text(value: Any) -> str:
         if isinstance(value, Mapping):
-            return " ".join(f"{name}={share}" for name, share in value.items())
+            return shares_text(value)
         return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
     settings = {each.name: getattr(config, each.name) for each in fields(config)}
@@ -465,7 +474,7 @@ def report_table(report: Mapping[str, Any]) -> Table:
     table.add_column("what")
     table.add_column("value", justify="right")
     table.add_row("steps", f"{report['steps']:,}")
-    table.add_row("games, counted by the learner's seats", f"{report['seats_played']:,}")
+    table.add_row("seats of the learner in games that are over", f"{report['seats_played']:,}")
     table.add_row("illegal actions", f"{report['illegal_actions']}")
     table.add_row("time", f"{report['seconds']:.0f} s")
     for part, seconds in report["seconds_by_part"].items():
@@ -511,7 +520,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             kind = type(default[0])
             parser.add_argument(option, type=_list_of(kind), metavar="A,...", help=f"{text} ({shown})")
         else:
-            parser.add_argument(option, type=type(default), help=f"{text} ({default})")
+            shown = f" ({default})" if default != "" else ""
+            parser.add_argument(option, type=type(default), help=f"{text}{shown}")
 
 
 def _list_of(kind: type) -> Callable[[str], tuple[Any, ...]]:
@@ -535,8 +545,10 @@ def _shares(words: list[str]) -> dict[str, float]:
             shares[name] = float(share)
         except ValueError:
             name = ""
-        if not name:
-            raise ValueError(f"--opponents {word!r}: it must be a name and a share, as in planner=0.2")
+        if not name or ("," in name and ":" not in name):  # parameters of an agent may have commas
+            raise ValueError(
+                f"--opponents {word!r}: it must be a name and a share, as in planner=0.2, or several of them"
+            )
         if again:
             raise ValueError(f"--opponents names {name!r} twice; each has one share")
     return shares
@@ -562,7 +574,9 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             train(TrainConfig(**PRESETS.get(arguments.preset, {}) | given))
     except KeyboardInterrupt:
-        print(f"to go on: megaland train --resume {folder}", file=sys.stderr)
+        saved = checkpoints(Path(folder) / "checkpoints")
+        steps = f"from the checkpoint at {int(saved[-1].name):,} steps" if saved else "from the beginning"
+        print(f"to go on {steps}: megaland train --resume {folder}", file=sys.stderr)
         raise
     return 0
 

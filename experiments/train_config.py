@@ -18,6 +18,11 @@ ITSELF, SNAPSHOTS = "itself", "snapshots"
 OPPONENTS = {ITSELF: 0.65, SNAPSHOTS: 0.1, "planner": 0.15, "threshold": 0.08, "random": 0.02}
 
 
+def shares_text(shares: Mapping[str, float]) -> str:
+    """Opponents with their shares, as ``--opponents`` takes them."""
+    return " ".join(f"{name}={share}" for name, share in shares.items())
+
+
 def _option(default: Any, help: str) -> Any:
     """A field of the configuration, with the help of its command line option."""
     return field(default=default, metadata={"help": help})
@@ -60,7 +65,10 @@ class TrainConfig:
 
     opponents: dict[str, float] = field(
         default_factory=OPPONENTS.copy,
-        metadata={"help": "who has the seats beside the learner's, and how often: agents, itself, and its snapshots"},
+        metadata={
+            "help": "who has the seats beside the learner's, and how often: agents, itself and its snapshots "
+            f"({shares_text(OPPONENTS)})"
+        },
     )
     alike: float = _option(0.0, "share of the games in which all seats beside the learner's have the same opponent")
     snapshot_every: int = _option(500_000, "decisions between two snapshots")

@@ -249,6 +249,12 @@ def test_links_to_nowhere(policy: Path, tmp_path: Path) -> None:
         refused(policy, f"{name} cannot be read: it is not a file")
 
 
+def test_who_names_the_run_is_told_where_its_policy_is(policy: Path, tmp_path: Path) -> None:
+    shutil.copytree(policy, tmp_path / "run" / "policy")
+    with pytest.raises(PolicyError, match=r"policy\.json cannot be read.*; the policy of that run is at .*run/policy"):
+        PPOAgent(tmp_path / "run")
+
+
 @pytest.mark.parametrize("left", [0, 7, 100, 5000, -1])
 def test_cut_off_weights(policy: Path, left: int) -> None:
     file = policy / WEIGHTS_FILE

@@ -18,6 +18,7 @@ from filelock import FileLock
 
 import experiments.train
 from agents.ppo import PPOAgent
+from experiments.all_seats import AllSeatsPPO
 from experiments.checkpoints import CheckpointError, checkpoints
 from experiments.league import League
 from experiments.learning_curves import UpdateRows, curve_figure, read_curve
@@ -120,6 +121,7 @@ def test_a_run_from_the_beginning_to_the_report(tmp_path: Path, capsys: pytest.C
     assert "opponents itself=0.5 snapshots=0.3 planner=0.1 random=0.1" in shown.replace("\n", " ")
     assert "win share against 2 threshold" in shown
     assert f"ppo:path={policy}" in shown.replace("\n", "")
+    assert "learned; 8 evaluations of 6 games follow" in shown
     assert "steps/s, win share" in shown  # a line at the checkpoint, since nobody is at a terminal
 
 
@@ -155,14 +157,35 @@ def test_stopped_and_resumed_it_ends_with_the_same_policy(
     assert same(whole, resume(tmp_path / "stopped"))  # a run that is over only reports again
 
 
+def test_the_learning_rate_never_falls_below_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More decisions than were asked for are learned from in the last update, and in the only one of a short run."""
+    rates: list[float] = []
+    update = AllSeatsPPO.train
+
+    def noted(self: AllSeatsPPO) -> None:
+        update(self)
+        rates.append(self.policy.optimizer.param_groups[0]["lr"] / 2e-3)
+
+    monkeypatch.setattr(AllSeatsPPO, "train", noted)
+    train(tiny(tmp_path / "long", players=(2,), eval_games=0))
+    assert rates[0] == 1
+    assert rates == sorted(rates, reverse=True)
+    assert 0 < rates[-1] < 0.3
+    rates.clear()
+    train(tiny(tmp_path / "short", total_steps=10, players=(2,), eval_games=0))
+    assert rates == [1]
+
+
 def test_a_run_needs_a_new_folder(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match="--resume"):
         train(tiny(tmp_path))
 
 
 def test_what_cannot_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="no training run"):
+    with pytest.raises(ValueError, match=r"no training run: its config\.json cannot be read"):
         resume(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match=r"no agent 'chess'.* beside agents there are itself and snapshots"):
+        train(tiny(tmp_path / "chess", opponents={"chess": 1.0}))
     (tmp_path / "config.json").write_text('{"folder": "x", "colour": 3}')
     with pytest.raises(ValueError, match="no field 'colour'"):
         resume(tmp_path)
@@ -251,7 +274,7 @@ def test_options_are_fields(
         seed=4,
         opponents={"itself": 0.5, "ppo:path=x,greedy=True": 0.5},
     )
-    for wrong in ("planner", "planner=much", "=0.5"):
+    for wrong in ("planner", "planner=much", "=0.5", "itself=1,planner=1"):
         with pytest.raises(ValueError, match="a name and a share"):
             experiments.train.run(parser.parse_args(["--opponents", wrong]))
     experiments.train.run(parser.parse_args(["--preset", "standard", "--total-steps", "100"]))
@@ -264,6 +287,20 @@ def test_options_are_fields(
     with pytest.raises(ValueError, match="--seed cannot be changed"):
         experiments.train.run(parser.parse_args(["--resume", "runs/ppo-1", "--seed", "3"]))
     assert not asked
+
+    def stop(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    for doing, command in (("train", ["--folder", "runs/x"]), ("resume", ["--resume", "runs/x"])):
+        monkeypatch.setattr(experiments.train, doing, stop)
+        with pytest.raises(KeyboardInterrupt):
+            experiments.train.run(parser.parse_args(command))
+        assert "to go on from the beginning: megaland train --resume runs/x" in capsys.readouterr().err
+        (tmp_path / "runs" / "x" / "checkpoints" / "000000001234").mkdir(parents=True, exist_ok=True)
+        with pytest.raises(KeyboardInterrupt):
+            experiments.train.run(parser.parse_args(command))
+        assert "to go on from the checkpoint at 1,234 steps: megaland" in capsys.readouterr().err
+        shutil.rmtree(tmp_path / "runs" / "x")
     with pytest.raises(SystemExit):
         parser.parse_args(["--players", "2,x"])
     assert "'2,x' must be whole numbers with commas between them" in capsys.readouterr().err
