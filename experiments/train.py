@@ -474,7 +474,7 @@ def report_table(report: Mapping[str, Any]) -> Table:
     table.add_column("what")
     table.add_column("value", justify="right")
     table.add_row("steps", f"{report['steps']:,}")
-    table.add_row("seats of the learner in games that are over", f"{report['seats_played']:,}")
+    table.add_row("games of the learner's seats", f"{report['seats_played']:,}")
     table.add_row("illegal actions", f"{report['illegal_actions']}")
     table.add_row("time", f"{report['seconds']:.0f} s")
     for part, seconds in report["seconds_by_part"].items():
