@@ -279,7 +279,7 @@ def _push_your_luck(result: Probe, title: str) -> Any:
 
 def _map(result: Probe) -> Any:
     unseen = range(9, 0, -1)  # as a run goes on
-    table = _table("Leaves, and the solver in the same states, in %", "hearts; cards unseen:", *map(str, unseen))
+    table = _table("Leaves, in %: the agent, then the solver in the same states", "hearts; cards unseen:", *map(str, unseen))
     cells = {(row["hearts"], row["unseen"]): row for row in result.leaving if row["decisions"] >= FEWEST}
     for hearts in sorted({hearts for hearts, _ in cells}, reverse=True):
         rows = (cells.get((hearts, number)) for number in unseen)
@@ -339,7 +339,7 @@ def _purchases(result: Probe) -> Any:
 
 def _treasures(result: Probe) -> Any:
     names = list(dict.fromkeys(row["treasure"] for row in result.treasures))
-    table = _table("How often a treasure is chosen where it could be", "", "decisions", *names)
+    table = _table("How often each treasure is chosen, of the times it could be", "", "decisions", *names)
     for choice, what in (
         ("pay", "to pay"),
         ("store", "to store"),
