@@ -279,7 +279,7 @@ def _push_your_luck(result: Probe, title: str) -> Any:
 
 def _map(result: Probe) -> Any:
     unseen = range(9, 0, -1)  # as a run goes on
-    table = _table("Leaves, in %: the agent, then the solver in the same states", "hearts; cards unseen:", *map(str, unseen))
+    table = _table("Leaves, in %: the agent, then the solver there", "hearts; cards unseen:", *map(str, unseen))
     cells = {(row["hearts"], row["unseen"]): row for row in result.leaving if row["decisions"] >= FEWEST}
     for hearts in sorted({hearts for hearts, _ in cells}, reverse=True):
         rows = (cells.get((hearts, number)) for number in unseen)
