@@ -130,7 +130,8 @@ def main() -> None:
     env = MegalandMultiAgentVectorEnv(arguments.games, config, reward="shaped", autoreset_mode="SameStep")
     net = Net()
     optimizer = torch.optim.Adam(net.parameters(), LEARNING_RATE)
-    observations, infos = env.reset(seed=arguments.seed)
+    # Game i gets the seed s + i, so base seeds must lie `num_envs` apart for runs that share no game.
+    observations, infos = env.reset(seed=arguments.seed * env.num_envs)
     decisions, spent, updates = 0, 0.0, 0
     while spent < 60 * arguments.minutes:
         began = perf_counter()

@@ -32,9 +32,6 @@ FIRST_CHUNK = 16
 
 MOST_SEEDS = 2**24  # a count in an address of chance (rng.py)
 
-_SEAT_OF_SEEDS = 255
-"""Nobody sits there, so these are the seeds of no episode of an environment, whatever that was seeded with."""
-
 
 class Chunk(NamedTuple):
     """The games of one line-up on some seeds: ``number`` of them from position ``first``, P games each."""
@@ -58,8 +55,7 @@ class Plan:
         config: of the games; each line-up is played with its own number of players.
         line_ups: the line-ups.
         games: how many games each of them plays, before that is rounded up to whole rotations.
-        seed: another seed is other luck. The i-th seed of a game is ``mix(seed, EPISODE, 0, 255, i)`` (rng.py), the
-            same for all line-ups.
+        seed: the base seed. The i-th seed of a game is that of ``rng.run_seeds``, the same for all line-ups.
 
     Raises:
         ValueError: ``games`` is out of range, or ``seed`` no integer.
@@ -105,7 +101,7 @@ class Plan:
 
 def seeds_from(seed: int, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
     """(n,) the seeds at positions below ``MOST_SEEDS`` of the sequence that ``seed`` begins; no two are equal."""
-    return rng.mix(seed, rng.Purpose.EPISODE, seat=_SEAT_OF_SEEDS, count=positions)
+    return rng.run_seeds(seed, positions, rng.Run.ARENA)
 
 
 class Store(Protocol):

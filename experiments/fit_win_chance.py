@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.win_chance import TWO_PLAYERS
-from megaland_env import Building, Kind, MegalandConfig, MegalandGames, View
+from megaland_env import Building, Kind, MegalandConfig, MegalandGames, View, rng
 from megaland_env.agent import make_agent
 from megaland_env.cards import MAX_PLAYERS, MIN_PLAYERS, START_HEARTS, WINNING_COINS
 
@@ -42,7 +42,7 @@ def measures(view: View) -> Floats:
 def play(players: int, games: int, seed: int) -> tuple[Floats, Floats]:
     """What is measured at the start of each round but the first, (M, P, 29), and the shares of the win, (M, P)."""
     batch = MegalandGames(MegalandConfig(num_players=players), games)
-    batch.reset(seed)
+    batch.reset(rng.run_seeds(seed, np.arange(games), rng.Run.FITTING))
     agents = [make_agent(name) for name in PLAYERS]
     line_ups = np.random.default_rng(seed).integers(0, len(agents), (games, players))
     seen = np.ones(games, np.int64)

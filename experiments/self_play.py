@@ -84,7 +84,7 @@ class SelfPlay:
         opponents: ``Opponents.of``; ``itself`` may be among them.
         alike: in what share of the games all the other seats have the same opponent.
         reward: as in ``MegalandGames``.
-        seed: slot i plays the game of the seed s + i, and then those of its next episodes (rng.py).
+        seed: the base seed. Slot i plays the game of seed i of ``rng.run_seeds``, and then its next episodes.
 
     Attributes:
         num_seats: S.
@@ -109,7 +109,7 @@ class SelfPlay:
         self._blocks: list[_Tables] = []
         self.num_seats = 0
         for config, slots in zip(configs, blocks_of(num_games, len(configs)), strict=True):
-            seeds = rng.as_words([(seed + slot) % 2**64 for slot in range(slots.start, slots.stop)])
+            seeds = rng.run_seeds(seed, np.arange(slots.start, slots.stop), rng.Run.TRAINING)
             self._blocks.append(_Tables(config, seeds, drawn, reward, self.num_seats, self.seconds))
             self.num_seats += config.num_players * seeds.size
         self._pending: list[tuple[Decisions, Ints, Ints]] = []

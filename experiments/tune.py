@@ -29,7 +29,6 @@ from megaland_env.cards import MAX_PLAYERS, MIN_PLAYERS
 
 Values = npt.NDArray[np.float64]
 
-_SEAT_OF_SEEDS = 254  # nobody sits there, and evaluations use 255: other luck than theirs
 # These are worth their coins at once and nothing later.
 _PLAIN = (Building.SANDWICH_STAND, Building.CAFE)
 
@@ -151,8 +150,8 @@ def worths(
         games_each = games - games % players
         batch = MegalandGames(MegalandConfig(num_players=players), games_each * len(variants))
         number = np.arange(games_each)
-        luck = rng.mix(seed, rng.Purpose.EPISODE, seat=_SEAT_OF_SEEDS, count=number // players)
-        batch.reset(np.tile(luck, len(variants)))
+        seeds = rng.run_seeds(seed, number // players, rng.Run.TUNING)
+        batch.reset(np.tile(seeds, len(variants)))
         sits = np.tile(number % players, len(variants))  # where the variant sits: on equal luck once in each seat
         candidate = make(variants, games_each)
         while len(decisions := batch.decisions()):

@@ -54,6 +54,12 @@ A draw that finds both piles empty uses up its address all the same. A seat draw
 **Episodes.** The e-th game that a self-resetting slot plays after ``reset(seed=s)`` has the seed
 ``mix(s, EPISODE, 0, 0, e)`` for e >= 1; the game right after the reset (e = 0) has the seed s itself.
 
+**Runs.** A command that plays many games from one base seed s, such as a training run, mixes it first: game (or slot) i
+has the seed ``mix(s, EPISODE, 0, seat, i)``, where ``seat`` is a number of ``Run``, at which nobody sits. So runs with
+neighbouring base seeds share no game, and neither do a training run and an evaluation with the same base seed.
+Environments do not mix: game i of ``reset(seed=s)`` has the seed s + i, as in Gymnasium, so base seeds of N
+environments must lie at least N apart.
+
 **Luck of agents** is keyed one way, so that no agent can work back to the game's seed: a word that the agent never sees
 stands both inside the mixer and outside, as in a Davies-Meyer hash. For the ``count``-th decision of a seat::
 
@@ -109,6 +115,16 @@ class Purpose(IntEnum):
     LEARNER = 15
     OPPONENT = 16
     DEAL = 17
+
+
+class Run(IntEnum):
+    """What a base seed is for; part of the addresses of a run's game seeds."""
+
+    ARENA = 255
+    """Evaluations, tournaments, probes and records."""
+    TUNING = 254
+    TRAINING = 253
+    FITTING = 252
 
 
 def scramble(z: Words) -> Words:
@@ -173,6 +189,20 @@ def episode_seeds(seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> Words:
     seeds = as_words(seeds)
     episodes = np.asarray(episodes)
     return np.where(episodes == 0, seeds, mix(seeds, Purpose.EPISODE, count=episodes))
+
+
+def run_seeds(seed: int, numbers: npt.ArrayLike, run: Run) -> Words:
+    """The seeds of the games with these numbers in a run with the base seed ``seed`` (docstring of the module).
+
+    Args:
+        seed: any integer.
+        numbers: (n,) integers from 0 to 2**24 - 1, what an address can hold.
+        run: what kind of run it is.
+
+    Returns:
+        (n,) uint64; no two are equal.
+    """
+    return mix(seed, Purpose.EPISODE, seat=run, count=numbers)
 
 
 @lru_cache(maxsize=1024)

@@ -126,6 +126,13 @@ def test_scramble_leaves_its_argument() -> None:
     assert words.tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize(("run", "number"), [("ARENA", 255), ("TUNING", 254), ("TRAINING", 253), ("FITTING", 252)])
+def test_seeds_of_runs(run: str, number: int) -> None:
+    """A base seed is mixed, at a seat of its own for each kind of run."""
+    seeds = rng.run_seeds(7, [0, 1, 2**24 - 1], rng.Run[run])
+    assert seeds.tolist() == [mix(7, 12, 0, number, count) for count in (0, 1, 2**24 - 1)]
+
+
 def test_seeds_of_episodes() -> None:
     """The e-th game of a slot that resets itself; the first has the slot's own seed."""
     seeds = rng.episode_seeds(np.array([7, 7, 2**64 - 1, 7], np.uint64), [0, 1, 0, 2**20])

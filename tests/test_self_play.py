@@ -13,7 +13,7 @@ from stable_baselines3.common.logger import Logger
 
 from experiments.all_seats import AllSeatsPPO
 from experiments.self_play import SelfPlay
-from megaland_env import Decisions, IllegalActionError, Kind, MegalandConfig, MegalandGames
+from megaland_env import Decisions, IllegalActionError, Kind, MegalandConfig, MegalandGames, rng
 from megaland_env.agent import RandomAgent
 from megaland_env.envs.opponents import LEARNER
 from megaland_env.observation import encode
@@ -92,7 +92,7 @@ def test_every_game_has_a_seat_of_the_learner() -> None:
 def test_slots_play_the_games_of_their_seeds() -> None:
     games = some_games(5, (3,), opponents=SelfPlay.itself)
     alone = MegalandGames(MegalandConfig(3), 5)
-    alone.reset(7)
+    alone.reset(rng.run_seeds(7, np.arange(5), rng.Run.TRAINING))
     luck = np.random.default_rng(1)
     for _ in range(40):
         asked = games.asked()
@@ -100,6 +100,27 @@ def test_slots_play_the_games_of_their_seeds() -> None:
         alone.step(alone.scatter(alone.decisions(), actions))
         games.play(actions)
         assert [games._blocks[0].games.snapshot(game) for game in range(5)] == [alone.snapshot(g) for g in range(5)]
+
+
+def seeds_played(seed: int, episodes: int) -> set[int]:
+    """The seeds of the games that training with a base seed plays in its slots, one episode after the other."""
+    games = some_games(32, (2, 4), seed=seed)
+    played = set()
+    for _ in range(episodes):
+        for block in games._blocks:
+            everyone = np.arange(block.games.num_games)
+            played |= set(block.games.seeds.tolist())
+            block._start(everyone, block.slots.restart(everyone))
+    assert len(played) == 32 * episodes
+    return played
+
+
+def test_runs_with_other_base_seeds_play_other_games() -> None:
+    """Repeats over seeds are repeats, and no run trains on the games that it is measured on."""
+    runs = [seeds_played(seed, 5) for seed in (0, 1, 2, 33)]
+    measured = [set(rng.run_seeds(seed, np.arange(1000), rng.Run.ARENA).tolist()) for seed in (0, 1)]
+    everything = [*runs, *measured]
+    assert len(set().union(*everything)) == sum(map(len, everything))
 
 
 def test_what_a_game_brought() -> None:
