@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from experiments.matches import AgentError
 from experiments.output import screen
-from megaland_env.agent import ENTRY_POINT_GROUP
+from megaland_env.agent import ENTRY_POINT_GROUP, names_class
 
 USAGE_ERROR = 2  # as argparse has it
 FAILURE = 1
@@ -57,8 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         interrupted. As usual with argparse, ``--help`` and arguments that it does not know leave by ``SystemExit``.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # last: so that an agent can be named that stands in a file here
+    # An agent may stand in a file here. Only who types its name gets this folder: it may hold what somebody else has
+    # sent, and a module or an announced agent there would be found in the place of a package that is not installed.
+    if any(names_class(word) for word in words) and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     named = next((word for word in words if word in COMMANDS), None)
     show_traceback = "--traceback" in words
     try:

@@ -169,7 +169,15 @@ def read_bytes(path: str | Path, most_bytes: int) -> bytes:
         OSError: there is no such file, or it cannot be read.
     """
     file = Path(path)
-    # Opened without waiting and looked at afterwards, so that nothing can take the file's place in between. A pipe
+    # Merely opening a device may do something, such as rewind a tape; a name with a zero byte is no name.
+    try:
+        if not stat.S_ISREG(os.stat(file).st_mode):
+            raise FileError(f"{file} is not a regular file")
+    except ValueError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{str(file)!r}: {error}") from None
+    # Opened without waiting and looked at again, since something may have taken the file's place in between. A pipe
     # would keep an ordinary `open` waiting until somebody writes to it.
     handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:

@@ -369,7 +369,7 @@ def test_names_of_buildings_are_read_generously() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("randon", "there is no agent 'randon'; there are .*random"),
+        ("randon", r"there is no agent 'randon' \(did you mean random\?\); there are .*random"),
         ("", "there is no agent ''"),
         ("random:speed=3", "random:speed=3.* parameter.* seed"),
         ("random:3", "'3' is not of the form parameter=value"),
@@ -377,7 +377,7 @@ def test_names_of_buildings_are_read_generously() -> None:
         ("random:a b=3", "is not of the form parameter=value"),
         ("megaland_env.agent:NoAgent", "cannot be imported: .*NoAgent"),
         ("no_such_package.agent:Agent", "cannot be imported: No module named 'no_such_package'"),
-        ("megaland_env.config:MegalandConfig", r"has no method act\(decisions\)"),
+        ("megaland_env.config:MegalandConfig", r"is not a class with a method act\(decisions\)"),
         ("megaland_env.agent:RandomAgent:speed=3", "speed"),
         (3, r"an agent is a name or has a method act\(decisions\); 3 is neither"),
         (None, "None is neither"),
