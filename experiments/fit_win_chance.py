@@ -1,4 +1,4 @@
-"""Fit the weights of ``agents/win_chance.py`` to who won played games; prints them in hundredths, as they stand there.
+"""Fit the weights of ``agents/win_chance.py`` to who won played games, and print them in hundredths as they are there.
 
 ``python -m experiments.fit_win_chance`` takes a minute and half a gigabyte. The weights are those that make the winners
 most likely (a conditional logit), found by Newton's method.
