@@ -11,7 +11,9 @@ readers here refuse these before they read anything. Nothing that is read is eve
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -64,6 +66,23 @@ def write_text(path: str | Path, text: str) -> None:
 def write_json(path: str | Path, content: Any) -> None:
     """Write ``content`` as JSON in the same way; what JSON does not know (a NaN too) is an error."""
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def append_text(path: str | Path, text: str) -> None:
+    """Append to a UTF-8 file, which is made if need be, and wait until the disk has it.
+
+    Raises:
+        OSError: it cannot be written; ``filename`` is ``path``.
+    """
+    target = Path(path)
+    with _names(target):
+        is_new = not target.exists()
+        with target.open("a", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if is_new:
+            sync_folder(target.parent)
 
 
 @contextmanager
@@ -168,7 +187,16 @@ def read_bytes(path: str | Path, most_bytes: int) -> bytes:
         FileError: it is no regular file, or has more than ``most_bytes``.
         OSError: there is no such file, or it cannot be read.
     """
-    file = Path(path)
+    with _regular_file(Path(path), most_bytes) as opened:
+        content = opened.read(most_bytes + 1)
+    if len(content) > most_bytes:  # it has grown
+        raise FileError(f"{path} has more than {most_bytes:,} bytes")
+    return content
+
+
+@contextmanager
+def _regular_file(file: Path, most_bytes: int) -> Iterator[io.BufferedReader]:
+    """Open a regular file that is not too large; see ``read_bytes``."""
     # Merely opening a device may do something, such as rewind a tape; a name with a zero byte is no name.
     try:
         if not stat.S_ISREG(os.stat(file).st_mode):
@@ -179,7 +207,13 @@ def read_bytes(path: str | Path, most_bytes: int) -> bytes:
         raise FileError(f"{str(file)!r}: {error}") from None
     # Opened without waiting and looked at again, since something may have taken the file's place in between. A pipe
     # would keep an ordinary `open` waiting until somebody writes to it.
-    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        handle = os.open(file, flags)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # a socket
+            raise FileError(f"{file} is not a regular file") from None
+        raise
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
@@ -187,12 +221,9 @@ def read_bytes(path: str | Path, most_bytes: int) -> bytes:
         if status.st_size > most_bytes:
             raise FileError(f"{file} has {status.st_size:,} bytes; it may have at most {most_bytes:,}")
         with os.fdopen(handle, "rb", closefd=False) as opened:
-            content = opened.read(most_bytes + 1)
+            yield opened
     finally:
         os.close(handle)
-    if len(content) > most_bytes:  # it has grown
-        raise FileError(f"{file} has more than {most_bytes:,} bytes")
-    return content
 
 
 def read_text(path: str | Path, most_bytes: int) -> str:
@@ -214,6 +245,12 @@ def parse_json(text: str, path: str | Path) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileError(f"{path} is not JSON, or was cut short: {error}") from None
+
+
+def file_digest(path: str | Path, most_bytes: int) -> str:
+    """``digest`` of what a file holds, which is not kept in memory; files and errors are those of ``read_bytes``."""
+    with _regular_file(Path(path), most_bytes) as opened:
+        return "sha256:" + hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def digest(content: bytes) -> str:
