@@ -37,6 +37,7 @@ from torch import nn
 from agents.heuristic import check_seed
 from megaland_env import NUM_ACTIONS, Decisions, action_name
 from megaland_env.observation import FEATURES, FEATURES_VERSION, encode
+from megaland_env.outside_text import printable
 
 FORMAT = "megaland-policy/1"
 WEIGHTS_FILE = "policy.safetensors"
@@ -297,7 +298,7 @@ def _check_names(what: str, trained: Any, here: Sequence[str]) -> None:
     ):
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            differences.append(f"{where} {', '.join(name[:80] for name in names[:3])}{more}")
+            differences.append(f"{where} {', '.join(printable(name, 80) for name in names[:3])}{more}")
     if not differences:
         differences = ["they are in another order" if len(trained) == len(here) else "some are there twice"]
     raise PolicyError(f"it was trained with other {what}: {'; '.join(differences)}")

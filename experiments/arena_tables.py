@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from experiments.arena_results import TELLING, Row
 from experiments.intervals import CONFIDENCE, difference_found
 from experiments.line_ups import MIXED, PAIRS
+from experiments.output import in_table
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from experiments.tournament import Tournament
 
@@ -43,9 +45,8 @@ def standings_table(result: Tournament, players: int) -> Any:
         cells = [standings[kind, row["agent"]] for kind in kinds]
         table.add_row(
             str(number),
-            _name(row["agent"]),
-            f"{row['rating']:.0f}"
-            + ("" if row["low"] == row["high"] else f" [dim]{row['low']:.0f} to {row['high']:.0f}[/dim]"),
+            in_table(row["agent"]),
+            _rating(row),
             *(_share(cell) for cell in cells),
             f"{cells[-1]['coins']:.1f}",
             f"{cells[-1]['place']:.2f}",
@@ -65,7 +66,7 @@ def matrix_table(result: Tournament, players: int) -> Any:
         table.add_column(str(number), justify="right")
     for number, agent in enumerate(order, start=1):
         cells = ("" if agent == other else f"{100 * shares[agent, other]:.1f}" for other in order)
-        table.add_row(str(number), _name(agent), *cells)
+        table.add_row(str(number), in_table(agent), *cells)
     return table
 
 
@@ -85,8 +86,8 @@ def differences_table(result: Tournament, players: int) -> Any:
         sign = 1 if row["agent"] == order[better] else -1
         low, high = sorted((sign * row["low"], sign * row["high"]))
         table.add_row(
-            _name(order[better]),
-            _name(order[worse]),
+            in_table(order[better]),
+            in_table(order[worse]),
             row["kind"],
             f"{100 * sign * row['difference']:+.2f}",
             f"{100 * low:+.2f} to {100 * high:+.2f}",
@@ -135,8 +136,8 @@ def finished_table(rows: Sequence[Row]) -> Any:
     for row in rows[:PARTIAL_LIMIT]:
         table.add_row(
             str(row["num_players"]),
-            _name(row["line_up"]),
-            _name(row["agent"]),
+            in_table(row["line_up"]),
+            in_table(row["agent"]),
             f"{row['games']:,}",
             _share(row),
             f"{row['coins']:.1f}",
@@ -151,16 +152,18 @@ def _table(title: str) -> Any:
     return Table(title=title, title_justify="left", caption_justify="left")
 
 
-def _name(text: str) -> str:
-    """Brackets in it are no markup."""
-    from rich.markup import escape
-
-    return escape(text)
-
-
 def _of(rows: Sequence[Row], players: int) -> list[Row]:
     return [row for row in rows if row["num_players"] == players]
 
 
-def _share(row: Row) -> str:
-    return f"{row['win_share']:.1%} [dim]{100 * row['low']:.1f} to {100 * row['high']:.1f}[/dim]"
+def _rating(row: Row) -> Text:
+    from rich.text import Text
+
+    interval = "" if row["low"] == row["high"] else f" {row['low']:.0f} to {row['high']:.0f}"
+    return Text.assemble(f"{row['rating']:.0f}", (interval, "dim"))
+
+
+def _share(row: Row) -> Text:
+    from rich.text import Text
+
+    return Text.assemble(f"{row['win_share']:.1%} ", (f"{100 * row['low']:.1f} to {100 * row['high']:.1f}", "dim"))

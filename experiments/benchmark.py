@@ -457,7 +457,7 @@ def run(arguments: argparse.Namespace) -> int:
     for path in filter(None, (arguments.json, arguments.csv)):
         check_writable(path)
     console = screen()
-    console.print(f"[dim]{describe_machine()}[/dim]", highlight=False, soft_wrap=True)
+    console.print(describe_machine(), style="dim", highlight=False, soft_wrap=True)
     sizes = [(players, batch) for players in arguments.players for batch in arguments.batch]
     if arguments.profile:
         for players, batch in sizes:

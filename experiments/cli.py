@@ -13,11 +13,12 @@ from importlib.metadata import entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from experiments.matches import AgentError
-from experiments.output import screen
+from experiments.output import say, screen
 from megaland_env.agent import ENTRY_POINT_GROUP, names_class
+from megaland_env.outside_text import printable_lines
 
 USAGE_ERROR = 2  # as argparse has it
 FAILURE = 1
@@ -68,17 +69,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = arguments.run(arguments)
         return status
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        say("interrupted", error=True)
         return INTERRUPTED
     except AgentError as error:
         if error.__cause__ is not None:  # where the agent failed is what its author has to know
-            traceback.print_exception(error.__cause__)
-        print(f"megaland: error: {error}", file=sys.stderr)
+            say("".join(traceback.format_exception(error.__cause__)).rstrip("\n"), error=True)
+        say(f"megaland: error: {error}", error=True)
         return FAILURE
     except (ValueError, OSError, ModuleNotFoundError) as error:
         if show_traceback:
             raise
-        print(f"megaland: error: {_message(error)}", file=sys.stderr)
+        say(f"megaland: error: {_message(error)}", error=True)
         return USAGE_ERROR
 
 
@@ -91,9 +92,17 @@ def _message(error: Exception) -> str:
     return str(error)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose messages may quote anything: also words that a shell has made of the names of files."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if message:
+            super()._print_message(printable_lines(message), file)
+
+
 def _parser(named: str | None) -> argparse.ArgumentParser:
     """The parser; only the subcommand that was named has its arguments, since they cost the import of its module."""
-    parser = argparse.ArgumentParser(prog="megaland", description="The board game Megaland for reinforcement learning.")
+    parser = _Parser(prog="megaland", description="The board game Megaland for reinforcement learning.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version('megaland')}")
     parser.add_argument("--traceback", action="store_true", help="show where an error comes from")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

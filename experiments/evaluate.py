@@ -16,7 +16,7 @@ from experiments.arena import Plan, play_all
 from experiments.intervals import CONFIDENCE, share_interval
 from experiments.line_ups import LineUp, rotations
 from experiments.matches import DEFAULT_BATCH, Progress, agent_name
-from experiments.output import check_writable, games_bar, screen, versions, write_json
+from experiments.output import check_writable, games_bar, in_table, screen, versions, write_json
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent
 from megaland_env.config import MARKET_RULES, PAYMENTS, ConfigError
@@ -274,8 +274,9 @@ def as_table(result: Evaluation) -> Any:
     """The result as a ``rich.table.Table``."""
     from rich.table import Table
 
+    title = f"{result.agent} against {', '.join(dict.fromkeys(result.opponents))}"
     shares = zip(result.opponents, result.opponent_win_shares, strict=True)
-    table = Table(title=f"{result.agent} against {', '.join(dict.fromkeys(result.opponents))}", title_justify="left")
+    table = Table(title=in_table(title, "table.title"), title_justify="left")
     table.add_column("what")
     table.add_column("value", justify="right")
     for what, value in (
@@ -292,5 +293,5 @@ def as_table(result: Evaluation) -> Any:
         ("games", f"{result.games}"),
         ("  cut off", f"{result.truncated_share:.4f}"),
     ):
-        table.add_row(what, value)
+        table.add_row(in_table(what), value)
     return table

@@ -27,7 +27,7 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
 from agents.ppo import ACTIONS, load_policy
-from experiments.output import check_writable, versions, write_bytes
+from experiments.output import check_writable, say, versions, write_bytes
 from megaland_env import NUM_ACTIONS
 from megaland_env.observation import FEATURES, FEATURES_VERSION, NUM_FEATURES
 
@@ -118,6 +118,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the model, and say what is in it."""
     written = export_onnx(arguments.policy, arguments.onnx)
-    print(f"{written}: observation ({NUM_FEATURES} features, version {FEATURES_VERSION}) and action_mask in;")
-    print(f"logits, probabilities and the most likely action out, for {NUM_ACTIONS} actions; names are in its metadata")
+    say(f"{written}: observation ({NUM_FEATURES} features, version {FEATURES_VERSION}) and action_mask in;")
+    say(f"logits, probabilities and the most likely action out, for {NUM_ACTIONS} actions; names are in its metadata")
     return 0

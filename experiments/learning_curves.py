@@ -17,7 +17,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from stable_baselines3.common.logger import KVWriter
 
 from experiments.output import write_text
-from experiments.plot_style import ANCHOR_COLOUR, INK, SERIES, grid, new_figure, write_picture
+from experiments.plot_style import ANCHOR_COLOUR, INK, SERIES, grid, new_figure, short, write_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -148,7 +148,7 @@ def curve_figure(curves: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> F
     panels[0, 0].set_ylabel("win share")
     panels[1, 0].set_ylabel("win share")
     ways = [Line2D([], [], color=INK, linestyle=line, label=f"against {anchor}") for anchor, line in LINES.items()]
-    runs = [Line2D([], [], color=SERIES[number][0], label=label) for number, label in enumerate(labels)]
+    runs = [Line2D([], [], color=SERIES[number][0], label=short(label)) for number, label in enumerate(labels)]
     figure.legend(handles=[*ways, *runs], loc="outside lower center", ncols=len(ways) + len(runs), frameon=False)
     return figure
 

@@ -1,12 +1,18 @@
-"""What a run gives out: tables on the screen, and files that are written beside and then renamed, never half of one."""
+"""What a run gives out: tables on the screen, and files that are written beside and then renamed, never half of one.
+
+Names and messages in it may come from elsewhere. ``screen`` and ``say`` make them safe for a terminal, ``in_table`` for
+any ``rich`` console, ``in_html`` for a page, ``csv_cell`` for a CSV file, and ``plot_style.in_picture`` for a picture.
+"""
 
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import os
 import platform
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,28 +21,66 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from megaland_env.outside_text import printable, printable_lines
+from megaland_env.render.text import show
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.text import Text
+
+    from experiments.safe_console import SafeConsole
 
 WIDTH_OF_FILES = 120  # columns of a table that does not go to a screen
 
 
-def screen() -> Console:
-    """The standard output, wide enough for tables when it is a file or a pipe."""
-    from rich.console import Console
+def screen() -> SafeConsole:
+    """The standard output, wide enough for tables when it is a file or a pipe; strings are shown as they are."""
+    from experiments.safe_console import SafeConsole
 
-    console = Console()
-    return console if console.is_terminal else Console(width=WIDTH_OF_FILES)
+    console = SafeConsole()
+    return console if console.is_terminal else SafeConsole(width=WIDTH_OF_FILES)
+
+
+def say(text: str, *, error: bool = False) -> None:
+    """Print lines that may quote outside text, to the standard output or to the standard error."""
+    show(printable_lines(text), sys.stderr if error else sys.stdout)
+
+
+def in_table(text: object, style: str = "") -> Text:
+    """Outside text as a cell or the title (style ``"table.title"``) of a ``rich`` table: brackets are no markup."""
+    from rich.text import Text
+
+    return Text(printable(text), style=style)
+
+
+def in_html(text: object) -> str:
+    """Outside text as part of an HTML page, in an element or in a quoted attribute."""
+    return html.escape(printable(text), quote=True)
+
+
+_FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
+"""Where a spreadsheet may see a formula: at the beginning, and after a semicolon where that separates cells."""
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def csv_cell(value: Any) -> Any:
+    """A value as it goes into a CSV file: text that a spreadsheet would run as a formula begins with ``'`` instead.
+
+    Numbers, and text that is a number such as ``"-0.5"``, stay as they are. Characters that cannot be seen are escaped.
+    """
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        return value
+    return _FORMULA.sub(r"\1\2'", printable(value))
 
 
 @contextmanager
 def games_bar() -> Iterator[Callable[[int, int], None]]:
     """A bar on the screen, if there is one, that is told how many games are finished, and of how many."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from experiments.safe_console import SafeConsole
+
     columns = (TextColumn("games"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    errors = Console(stderr=True)
+    errors = SafeConsole(stderr=True)
     shown = errors.is_terminal
     with Progress(*columns, console=errors, transient=True, disable=not shown, speed_estimate_period=600) as bar:
         task = bar.add_task("games", total=None)
@@ -87,7 +131,7 @@ def write_csv(path: str | Path, rows: Sequence[Mapping[str, Any]]) -> None:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: csv_cell(value) for name, value in row.items()} for row in rows)
     write_text(path, text.getvalue())
 
 

@@ -19,6 +19,7 @@ from megaland_env.agent import Agent, make_agent
 from megaland_env.errors import IllegalActionError
 from megaland_env.events import in_words
 from megaland_env.odds import fall_chance
+from megaland_env.outside_text import printable
 from megaland_env.render import words
 from megaland_env.render.text import WIDTH, clear_screen, render_text, show, styled, wants_colour
 from megaland_env.replay import Recorder, save_replay
@@ -300,7 +301,7 @@ def run(arguments: argparse.Namespace) -> int:
         status = INTERRUPTED
     finally:  # when an agent has failed, too
         save_replay(path, recorder.replay(0, agents=names))
-        terminal.say(f"The game is kept in {path}; see it again with: megaland watch {path}")
+        terminal.say(f"The game is kept in {printable(path)}; see it again with: megaland watch {printable(path)}")
     return status
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.output import write_bytes
+from megaland_env.outside_text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,9 +56,15 @@ def new_figure(width: float, height: float, title: str = "") -> Figure:
 
 
 def png(figure: Figure) -> bytes:
-    """A figure as the content of a PNG file."""
+    """A figure as the content of a PNG file. Dollar signs in it are dollar signs, and begin no formula."""
+    from matplotlib import rc_context
+    from matplotlib.text import Text
+
     picture = io.BytesIO()
-    figure.savefig(picture, format="png", metadata={"Software": None})
+    with rc_context({"text.parse_math": False}):  # of labels that are made only when they are drawn
+        for text in figure.findobj(Text):
+            text.set_parse_math(False)  # type: ignore[attr-defined]
+        figure.savefig(picture, format="png", metadata={"Software": None})
     return picture.getvalue()
 
 
@@ -65,9 +73,28 @@ def write_picture(path: str | Path, figure: Figure) -> None:
     write_bytes(path, png(figure))
 
 
+def in_picture(text: object, most: int | None = None) -> str:
+    """Outside text for a picture: what cannot be seen is escaped, and what the font lacks becomes a question mark.
+
+    Args:
+        text: the text.
+        most: the most characters; a longer one ends with ``...``.
+    """
+    drawable = _drawable()
+    return "".join(character if ord(character) in drawable else "?" for character in printable(text, most))
+
+
 def short(name: str) -> str:
     """A name that fits beside a picture."""
-    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 3]}..."
+    return in_picture(name, NAME_LENGTH)
+
+
+@cache
+def _drawable() -> frozenset[int]:
+    """The characters of the font that pictures are written in."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    return frozenset(get_font(findfont(FontProperties())).get_charmap())
 
 
 def no_frame(axes: Axes) -> None:

@@ -18,7 +18,7 @@ from experiments.evaluate import add_config_arguments, config_for, config_from, 
 from experiments.intervals import CONFIDENCE
 from experiments.line_ups import LineUp
 from experiments.matches import DEFAULT_BATCH, Progress, agent_name, play
-from experiments.output import games_bar, screen, versions, write_tables
+from experiments.output import games_bar, in_table, screen, versions, write_tables
 from experiments.probe_figure import FEWEST, SHARE_OF_ROUNDS, write_figures
 from experiments.probe_measures import ITEMS, Row, Tally, tables, tally
 from experiments.probe_record import Recorder
@@ -27,6 +27,7 @@ from megaland_env.agent import Agent, make_agent
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 DEFAULT_GAMES = 2000
 DEFAULT_PLAYERS = 4
@@ -287,8 +288,10 @@ def _map(result: Probe) -> Any:
     return table
 
 
-def _both(row: Row) -> str:
-    return f"{100 * row['leave_share']:.0f} [dim]{100 * row['solver_leave_share']:.0f}[/dim]"
+def _both(row: Row) -> Text:
+    from rich.text import Text
+
+    return Text.assemble(f"{100 * row['leave_share']:.0f} ", (f"{100 * row['solver_leave_share']:.0f}", "dim"))
 
 
 def _by_danger(result: Probe) -> Any:
@@ -352,10 +355,9 @@ def _treasures(result: Probe) -> Any:
 
 
 def _table(title: str, *columns: str) -> Any:
-    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=escape(title), title_justify="left", caption_justify="left")
+    table = Table(title=in_table(title, "table.title"), title_justify="left", caption_justify="left")
     for number, name in enumerate(columns):
         table.add_column(name, justify="right" if number else "left")
     return table

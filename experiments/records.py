@@ -74,7 +74,9 @@ def load(path: str | Path) -> Records:
             f"it{how}"
         )
     frames = {
-        table: pl.scan_parquet([file_of(folder, table, part) for part in parts], schema=schema(table, *names))
+        table: pl.scan_parquet(
+            [file_of(folder, table, part) for part in parts], schema=schema(table, *names), glob=False
+        )
         for table in TABLES
     }
     return Records(folder, manifest, **frames)
@@ -163,7 +165,7 @@ def finish(folder: Path) -> None:
     manifest = read_object(file)
     files = {table: [file_of(folder, table, part) for part in _parts(folder, manifest)] for table in TABLES}
     manifest["rows"] = {
-        table: pl.scan_parquet(paths).select(pl.len()).collect().item() for table, paths in files.items()
+        table: pl.scan_parquet(paths, glob=False).select(pl.len()).collect().item() for table, paths in files.items()
     }
     write_json(file, manifest)
     for table in TABLES:
@@ -198,8 +200,10 @@ def _check_file(folder: Path, table: str, part: Part, agents: Sequence[str], lin
         return False
     again = "delete it and simulate again: its games are then played anew"
     try:
-        footer = pl.read_parquet_metadata(file).get(_FOOTER)
-        columns = pl.read_parquet_schema(file)
+        with file.open("rb") as opened:  # in the name of a file, brackets and stars would be a pattern
+            footer = pl.read_parquet_metadata(opened).get(_FOOTER)
+            opened.seek(0)
+            columns = pl.read_parquet_schema(opened)
     except Exception as error:  # a damaged file fails in a dozen ways
         raise FolderError(f"{file} is damaged ({error}); {again}") from None
     if footer != _footer(table, part) or columns != schema(table, agents, line_ups):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import html
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import polars as pl
 
 from experiments import analysis
 from experiments.arena_figure import tournament_figure
-from experiments.output import check_writable, write_text
+from experiments.output import check_writable, in_html, say, write_text
 from experiments.plot_style import POINTS, png
 from experiments.records import MANIFEST_FILE, Records, load
 from experiments.tournament import RESULTS_FILE, Tournament
@@ -270,30 +269,28 @@ def tournament_sections(result: Tournament) -> list[Section]:
 
 def page(title: str, sections: Sequence[Section]) -> str:
     """The whole page."""
-    links = "".join(f'<a href="#part-{k}">{html.escape(section.title)}</a>' for k, section in enumerate(sections))
+    links = "".join(f'<a href="#part-{k}">{in_html(section.title)}</a>' for k, section in enumerate(sections))
     parts = "".join(_part(k, section) for k, section in enumerate(sections))
-    return _PAGE.substitute(title=html.escape(f"Megaland: {title}"), links=links, parts=parts)
+    return _PAGE.substitute(title=in_html(f"Megaland: {title}"), links=links, parts=parts)
 
 
 def _part(number: int, section: Section) -> str:
-    text = "".join(f"<p>{html.escape(paragraph)}</p>" for paragraph in section.text)
+    text = "".join(f"<p>{in_html(paragraph)}</p>" for paragraph in section.text)
     pictures = "".join(_picture(figure, what) for figure, what in section.pictures)
-    return (
-        f'<section id="part-{number}"><h2>{html.escape(section.title)}</h2>{text}{pictures}{section.table}</section>\n'
-    )
+    return f'<section id="part-{number}"><h2>{in_html(section.title)}</h2>{text}{pictures}{section.table}</section>\n'
 
 
 def _picture(figure: Figure, what: str) -> str:
     content = base64.b64encode(png(figure)).decode("ascii")
     width = round(figure.get_figwidth() * _PIXELS_PER_INCH)
-    alt = html.escape(what, quote=True)
+    alt = in_html(what)
     return f'<img src="data:image/png;base64,{content}" alt="{alt}" style="width:{width}px">'
 
 
 def _table(frame: pl.DataFrame, names: dict[str, str], *, points: bool = False, digits: int = 3) -> str:
     """A frame as HTML. ``names`` calls columns otherwise; ``points`` shows effects in percentage points."""
     heads = "".join(
-        f"<th{'' if kind.is_numeric() else _TEXT}>{html.escape(names.get(name, _HEADS.get(name, name)))}</th>"
+        f"<th{'' if kind.is_numeric() else _TEXT}>{in_html(names.get(name, _HEADS.get(name, name)))}</th>"
         for name, kind in frame.schema.items()
     )
     scaled = ("value", "difference", "low", "high") if points else ()
@@ -305,7 +302,7 @@ def _table(frame: pl.DataFrame, names: dict[str, str], *, points: bool = False, 
             shown = _said(
                 value * POINTS if number and name in scaled else value, 1 if name in scaled else digits, name in scaled
             )
-            cells.append(f"<td{'' if frame.schema[name].is_numeric() else _TEXT}>{html.escape(shown)}</td>")
+            cells.append(f"<td{'' if frame.schema[name].is_numeric() else _TEXT}>{in_html(shown)}</td>")
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
 
@@ -320,7 +317,7 @@ def _said(value: Any, digits: int, signed: bool) -> str:
 
 def _facts(facts: dict[str, Any]) -> str:
     rows = "".join(
-        f"<tr><th>{html.escape(name.replace('_', ' '))}</th><td>{html.escape(str(value))}</td></tr>"
+        f"<tr><th>{in_html(name.replace('_', ' '))}</th><td>{in_html(value)}</td></tr>"
         for name, value in facts.items()
         if value is not None
     )
@@ -384,5 +381,5 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(target)
     content = report(arguments.folder)
     write_text(target, content)
-    print(f"{len(content) / 1e6:.1f} megabytes written to {target}")
+    say(f"{len(content) / 1e6:.1f} megabytes written to {target}")
     return 0

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +24,7 @@ from experiments.arena import MOST_SEEDS, seeds_from
 from experiments.evaluate import add_config_arguments, config_from
 from experiments.line_ups import MIXED, LineUp, make_line_ups
 from experiments.matches import AgentError, Progress, play
-from experiments.output import games_bar, screen
+from experiments.output import games_bar, say, screen
 from experiments.processes import make_agents, run_jobs
 from experiments.record_schema import TABLES
 from experiments.record_tables import Names, Recorder, tables
@@ -320,7 +319,7 @@ def run(arguments: argparse.Namespace) -> int:
                 command=_command(arguments),
             )
     except (AgentError, ChildProcessError, KeyboardInterrupt):
-        print(f"what was played is kept in {arguments.out}, and the same command goes on from there", file=sys.stderr)
+        say(f"what was played is kept in {arguments.out}, and the same command goes on from there", error=True)
         raise
     _show(records, time.perf_counter() - began)
     return 0

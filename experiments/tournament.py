@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ from experiments.arena_results import Played, Row, Summary, line_up_rows
 from experiments.evaluate import add_config_arguments, config_from
 from experiments.line_ups import KINDS, make_line_ups
 from experiments.matches import DEFAULT_BATCH, AgentError, Progress, agent_name
-from experiments.output import games_bar, screen, versions, write_tables
+from experiments.output import games_bar, say, screen, versions, write_tables
 from experiments.ratings import ANCHOR_RATING
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent, make_agent
@@ -286,7 +285,7 @@ def run(arguments: argparse.Namespace) -> int:
         rows = entry.finished_line_ups(store)
         if rows:
             console.print(finished_table(rows))
-        print(f"what was played is kept in {arguments.out}, and the same command goes on from there", file=sys.stderr)
+        say(f"what was played is kept in {arguments.out}, and the same command goes on from there", error=True)
         raise
     files = result.save(arguments.out)
     seconds = time.perf_counter() - began

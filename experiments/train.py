@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -41,7 +40,7 @@ from experiments.checkpoints import checkpoints, last_networks, load_checkpoint,
 from experiments.evaluate import CONFIDENCE, evaluate
 from experiments.league import League
 from experiments.learning_curves import ANCHOR_COLUMNS, CurveFile, UpdateRows, write_curve
-from experiments.output import screen, versions, write_json
+from experiments.output import say, screen, versions, write_json
 from experiments.self_play import SelfPlay
 from experiments.train_config import ITSELF, PRESETS, SNAPSHOTS, TrainConfig, shares_text
 
@@ -576,7 +575,7 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         saved = checkpoints(Path(folder) / "checkpoints")
         steps = f"from the checkpoint at {int(saved[-1].name):,} steps" if saved else "from the beginning"
-        print(f"to go on {steps}: megaland train --resume {folder}", file=sys.stderr)
+        say(f"to go on {steps}: megaland train --resume {folder}", error=True)
         raise
     return 0
 
