@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import copy
 import io
+import itertools
 import json
 import random
 import re
 import subprocess
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from megaland_env import Action, Kind, LevelCard, MegalandConfig, MegalandGames, Treasure, render
-from megaland_env.cards import BUILDINGS, LEVEL_CARDS, Building
+from megaland_env.cards import BUILDINGS, LEVEL_CARDS, TREASURE_COPIES, Building
 from megaland_env.events import Event
 from megaland_env.render import Board, image, text, words
-from megaland_env.render.text import SYMBOLS, WIDTH, render_html, render_text
+from megaland_env.render.text import NARROW, SYMBOLS, WIDTH, render_compact, render_html, render_text
+from tests.make_golden import TRADING
 from tests.play import LIVELY, TABLES, dealt_games, each_kind, moments, play, some_legal
 
 Snapshot = dict[str, Any]
@@ -131,7 +136,10 @@ def read_cards(lines: list[str]) -> tuple[list[str], list[str], str | None]:
     """The level cards seen, those to come, and the one that is marked."""
     found: list[list[str]] = []
     marked = None
-    for line in lines:
+    special = next(number for number, line in enumerate(lines) if line.startswith("    special  "))
+    assert "Rabbit: 3 carrots for 3 new" in " ".join(lines[special:])
+    assert "Treasure Box: draw a treasure" in " ".join(lines[special:])
+    for line in lines[:special]:
         head = re.match(r" +(\d+) (seen|to come)", line)
         if head:
             found.append([])
@@ -214,16 +222,88 @@ def test_everything_public_can_be_read_from_the_text(snapshot):
     ]
     assert found["NOW"] == [f" {words.situation(snapshot)}"]
 
+    rows = " ".join(line.strip() for line in found["ON OFFER"])
+    for name, left in snapshot["supply"]["buildings"].items():
+        owned = any(name in player["buildings"] for player in snapshot["players"])
+        after = rows[rows.index(f"{words.cost_of(name)} {name}") :].partition(TIMES)[2]
+        after = re.sub(r"^\d+ +", "", after)
+        assert after.startswith(words.building_words(name)) == bool(left or owned)
+
+
+HOSTILE = [
+    "package.module:AnAgent:risk=0.3,and=more",
+    "two\nlines \x1b[31m\x9b\u202e",
+    "wide 漢字",
+    "",
+    "e\u0301 zero\u200bwidth",
+]
+
 
 @pytest.mark.parametrize("snapshot", STATES[::3])
-def test_the_text_fits_a_terminal(snapshot):
-    longest = ["package.module:AnAgent:risk=0.3,and=more", "two\nlines", "wide 漢字", "", "e\u0301"]
-    names = longest[: len(snapshot["players"])]
-    for board in (render_text(snapshot, colour=False), render_text(snapshot, colour=False, viewer=1, names=names)):
-        assert "\x1b" not in board
-        assert max(map(len, board.splitlines())) <= WIDTH
+@pytest.mark.parametrize("width", [NARROW, 91, WIDTH])
+def test_the_text_fits_a_terminal(snapshot, width):
+    names = HOSTILE[: len(snapshot["players"])]
+    boards = [
+        draw(snapshot, colour=colour, width=width, **table)
+        for draw in (render_text, render_compact)
+        for table in ({}, {"viewer": 1, "names": names}, {"names": names[::-1]})
+        for colour in (False, True)
+    ]
+    for board in boards:
+        board = re.sub(r"\x1b\[[0-9;]*m", "", board)  # colours are spans of the board itself
+        assert max(map(len, board.splitlines())) <= width
         assert all(unicodedata.east_asian_width(c) not in "WF" and not unicodedata.combining(c) for c in board)
         assert all(c.isprintable() or c == "\n" for c in board)
+
+
+def test_a_terminal_that_is_too_narrow():
+    for draw in (render_text, render_compact):
+        with pytest.raises(ValueError, match="width is 79; the board needs at least 80 columns"):
+            draw(STATES[0], width=79)
+
+
+@pytest.mark.parametrize("snapshot", STATES)
+@pytest.mark.parametrize("viewer", [None, 1])
+def test_the_compact_board_says_what_matters_in_few_lines(snapshot, viewer):
+    names = [f"agent{seat}" for seat in range(len(snapshot["players"]))]
+    lines = render_compact(snapshot, colour=False, viewer=viewer, names=names).splitlines()
+    if viewer is not None:  # and the line of who buys, and what the viewer owns on three lines at most
+        assert len(lines) <= len(names) + 13
+    rows = {int(seat): line for line in lines for seat in re.findall(r"^[▶ ][★ ](?:you, )?seat (\d)", line)}
+    assert [*rows] == [((viewer or 0) + place) % len(names) for place in range(len(names))]
+    for seat, line in rows.items():
+        player = snapshot["players"][seat]
+        assert line.startswith("▶") == (seat in snapshot["active"])
+        assert (line[1] == "★") == (seat == snapshot["first_player"])
+        assert (line.count("♥"), line.count("♡")) == (player["hearts"], player["max_hearts"] - player["hearts"])
+        coins, jumps = re.search(r"[♥♡] +(\d+) +(\d+) ", line).groups()  # type: ignore[union-attr]
+        assert (int(coins), int(jumps)) == (player["coins"], player["jumps"])
+        assert re.search(r"(\d+)$", line)[1] == str(sum(player["buildings"].values()))  # type: ignore[index]
+        hands = [player["carried"], player["home"]]
+        shown = "".join(re.findall(f"([{''.join(SYMBOLS.values())}]\\d+)", line))
+        assert shown == "".join(f"{SYMBOLS[name]}{number}" for hand in hands for name, number in hand.items())
+        assert seat == viewer or f"seat {seat} agent" in line
+    text = "\n".join(lines)
+    if snapshot["phase"] == "level":
+        told = re.sub(r"\s+", " ", text)
+        assert all(words.card_words(name) in told for name in words.unseen_cards(snapshot))
+        assert snapshot["level_card"] is None or f"[{words.card_words(snapshot['level_card'])}]" in told
+    if snapshot["pay"] is not None:
+        assert words.purchase(snapshot["pay"]) in text
+        assert treasures_in(text[text.index("pays") :]) == snapshot["pay"]["paid"]
+    if viewer is not None:
+        for name in snapshot["players"][viewer]["buildings"]:
+            assert name in text
+
+
+def test_names_keep_their_beginning_when_they_are_shortened():
+    snapshot = STATES[0] | {"active": []}
+    names = ["lookahead:games=64,and=a,very=long,list=of,parameters=5"] * len(snapshot["players"])
+    for draw in (render_text, render_compact):
+        board = draw(snapshot, colour=False, names=names, width=NARROW)
+        assert board.count("lookahead") == len(names)
+        assert "..." in board
+        assert "parameters" not in board
 
 
 def test_colour_adds_codes_and_nothing_else():
@@ -333,6 +413,135 @@ def test_every_public_number_changes_the_picture():
             assert not np.array_equal(image.render_image(other, size=(640, 400)), before), path
 
 
+def touching(boxes: list[image.Box]) -> list[tuple[image.Box, image.Box]]:
+    """Pairs of boxes that overlap."""
+    return [
+        (a, b)
+        for a, b in itertools.combinations(boxes, 2)
+        if a.left < b.right and b.left < a.right and a.top < b.bottom and b.top < a.bottom
+    ]
+
+
+def drawn(snapshot: Snapshot, viewer: int | None, names: list[str] | None) -> image._Sheet:
+    """The sheet with the whole board on it."""
+    sheet = image._Sheet(2)
+    image._draw_board(sheet, snapshot, viewer, names)
+    return sheet
+
+
+NAMES = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=60), min_size=5, max_size=5)
+
+
+@given(
+    players=st.integers(2, 5),
+    market=st.sampled_from([LIVELY, TRADING, "random"]),
+    seed=st.integers(0, 999),
+    dealt=st.booleans(),
+    boldness=st.sampled_from([1, 3]),
+    viewer=st.none() | st.just(1),
+    names=st.none() | NAMES,
+)
+@settings(max_examples=40, deadline=None)
+def test_nothing_in_the_picture_touches_anything_else(players, market, seed, dealt, boldness, viewer, names):
+    config = MegalandConfig(players, market)
+    if dealt:
+        games = dealt_games(config, 1, seed=seed)
+    else:
+        games = MegalandGames(config)
+        games.reset(seed)
+    luck = np.random.default_rng(seed)
+    wanted = {*luck.integers(150, size=3).tolist()}
+    while True:
+        over = not games.active.any()
+        if over or int(games.steps[0]) in wanted:
+            sheet = drawn(games.snapshot(0), viewer, None if names is None else names[:players])
+            boxes = sheet.texts + sheet.icons
+            assert len(sheet.texts) > 50
+            assert len(sheet.icons) > 40
+            assert touching(boxes) == []
+            assert all(b.left >= 0 and b.top >= 0 and b.right <= 1280 and b.bottom <= 800 for b in boxes)
+        if over:
+            return
+        games.step(some_legal(games, luck, boldness=boldness))
+
+
+def test_a_full_table_fits_the_picture():
+    """Five players with eight hearts, every building that there is, all treasures and 14 jump tokens."""
+    snapshot = copy.deepcopy(
+        next(state for state in STATES if len(state["players"]) == 5 and state["phase"] == "level")
+    )
+    for player in snapshot["players"]:
+        player |= {"coins": 48, "hearts": 3, "max_hearts": 8, "jumps": 14, "in_level": True, "falling": False}
+        player |= {"carried": {t.label: 12 for t in Treasure}, "home": {t.label: 23 for t in Treasure}}
+        player |= {"buildings": dict.fromkeys(snapshot["supply"]["buildings"], 4), "picks_left": 4, "jumping": False}
+        player |= {"picked": {t.label: 3 for t in Treasure}, "wild_used": {"fish": 4, "carrot": 4}}
+    for viewer in (None, 3):
+        sheet = drawn(snapshot, viewer, ["a very long name of an agent: parameters"] * 5)
+        assert touching(sheet.texts + sheet.icons) == []
+    for player in snapshot["players"]:  # in text all 96 treasures are in two hands
+        player |= {"carried": {}, "home": {}}
+    copies = dict(zip((treasure.label for treasure in Treasure), TREASURE_COPIES, strict=True))
+    snapshot["players"][0]["home"] = {name: number // 2 + 1 for name, number in copies.items()}
+    snapshot["players"][1]["carried"] = {name: number - number // 2 - 1 for name, number in copies.items()}
+    for viewer in (None, 3):
+        board = render_compact(snapshot, colour=False, viewer=viewer, names=["a very long name"] * 5)
+        assert max(map(len, board.splitlines())) <= NARROW
+
+
+def picture_says(sheet: image._Sheet) -> str:
+    """All the text on a sheet, line by line."""
+    return " ".join(box.what for box in sheet.texts)
+
+
+def test_the_picture_says_who_plays():
+    snapshot = next(state for state in STATES if len(state["players"]) == 3)
+    said = picture_says(drawn(snapshot, 1, ["threshold", "me", "lookahead"]))
+    assert "threshold" in said
+    assert "lookahead" in said
+    assert "you (seat 1)" in said
+    long = "package.module:MyOwnAgent:with=very,many=parameters,that=do,not=fit,into=any,seat=at,the=table"
+    titles = [box.what for box in drawn(snapshot, None, [long] * 3).texts if box.what.startswith("package")]
+    assert len(titles) == 3
+    assert all(title.endswith("...") and long.startswith(title[:-3]) and len(title) > 20 for title in titles)
+    assert not np.array_equal(
+        image.render_image(snapshot, names=["a", "b", "c"]), image.render_image(snapshot, names=["a", "b", "d"])
+    )
+    with pytest.raises(ValueError, match="2 names for 3 seats"):
+        image.render_image(snapshot, names=["a", "b"])
+
+
+def test_the_picture_says_what_the_rabbit_does():
+    assert all("3 carrots for 3 new" in picture_says(drawn(state, None, None)) for state in STATES[::20])
+
+
+def test_the_picture_says_what_a_building_does_as_long_as_anyone_owns_it():
+    snapshot = copy.deepcopy(next(state for state in STATES if "Gym" in state["supply"]["buildings"]))
+    effect = words.building_words("Gym").split()
+    snapshot["supply"]["buildings"]["Gym"] = 0
+    for owned in (True, False):
+        for player in snapshot["players"]:
+            player["buildings"].pop("Gym", None)
+        snapshot["players"][0]["buildings"] |= {"Gym": 4} if owned else {}
+        said = picture_says(drawn(snapshot, None, None))
+        assert "sold out" in said
+        assert (" ".join(effect) in said) == owned
+
+
+def test_the_picture_says_what_has_been_paid_so_far():
+    paying = [state for state in STATES if state["pay"] and state["pay"]["paid"]]
+    assert paying
+    for snapshot in paying:
+        pay = snapshot["pay"]
+        sheet = drawn(snapshot, None, None)
+        assert f"pays for {words.purchase(pay)}: {sum(pay['paid'].values())} of {pay['cost']}" in picture_says(sheet)
+        without = copy.deepcopy(snapshot)
+        without["pay"]["paid"] = {}
+        more = Counter(icon.what for icon in sheet.icons) - Counter(
+            icon.what for icon in drawn(without, None, None).icons
+        )
+        assert more == dict.fromkeys(pay["paid"], 1)
+
+
 def test_every_player_count_has_a_picture():
     for players in range(2, 6):
         snapshot = next(state for state in STATES if len(state["players"]) == players)
@@ -383,6 +592,10 @@ def test_the_modes(games, capsys):
     snapshot = games.snapshot(1)
     assert render.render(games, 1, "ansi") == render_text(snapshot)
     assert np.array_equal(render.render(games, 1, "rgb_array", viewer=2), image.render_image(snapshot, viewer=2))
+    names = ["ada", "bob", "cleo"]
+    assert render.render(games, 1, "ansi", names=names) == render_text(snapshot, names=names)
+    named_picture = image.render_image(snapshot, names=names)
+    assert np.array_equal(render.render(games, 1, "rgb_array", names=names), named_picture)
     assert capsys.readouterr().out == ""
     assert render.render(games, 1, "human") is None
     assert capsys.readouterr().out == render_text(snapshot, colour=False) + "\n"
@@ -403,15 +616,20 @@ class Screen(io.StringIO):
 def test_human_in_a_terminal(games, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr(sys, "stdout", Screen())
-    render.render_human(games.snapshot(0), viewer=1)
-    assert sys.stdout.getvalue() == "\x1b[H\x1b[2J" + render_text(games.snapshot(0), viewer=1) + "\n"  # type: ignore[attr-defined]
+    names = ["ada", "you", "bob"]
+    for columns, width in ((60, 80), (93, 93), (200, 100)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr(sys, "stdout", Screen())
+        render.render_human(games.snapshot(0), viewer=1, names=names)
+        board = render_text(games.snapshot(0), viewer=1, names=names, width=width)
+        assert sys.stdout.getvalue() == f"\x1b[H\x1b[2J{board}\n"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("name", "value", "clears"), [("NO_COLOR", "1", True), ("TERM", "dumb", False)])
 def test_human_without_colours(games, monkeypatch, name, value, clears):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(sys, "stdout", Screen())
     render.render_human(games.snapshot(0))
     clear = "\x1b[H\x1b[2J" if clears else ""
@@ -440,6 +658,11 @@ def test_the_board_in_a_notebook(games):
     assert board._repr_html_() is None
     assert np.array_equal(board.image(), image.render_image(games.snapshot(0), viewer=1))
     assert board.image(size=(320, 200)).shape == (200, 320, 3)
+    names = ["ada", "bob", "cleo"]
+    assert str(Board(games.snapshot(0), names=names)) == render_text(games.snapshot(0), colour=False, names=names)
+    assert np.array_equal(
+        Board(games.snapshot(0), names=names).image(), image.render_image(games.snapshot(0), names=names)
+    )
 
 
 def test_without_pillow(games, monkeypatch):
@@ -474,6 +697,72 @@ def test_what_buildings_do():
     assert all(words.building_words(building.label) for building in Building)
 
 
+# A rule and what it says of each building (C6) and level card (C3): patterns that the explanation must match.
+EXPLAINED = {
+    "Sandwich Stand": ("C6", "for 1 treasure", "1 coin when you buy it"),
+    "Cafe": ("C6", "for 2 different", "2 coins when you buy it"),
+    "Arcade": ("B7", "3 coins when", "end of each buy phase .* 2 coins if every other player has more"),
+    "Bazaar of Oddities": ("L9", "4 coins when", "return home with 5 or more carried .* 1 coin"),
+    "Hotel": ("B6", "5 coins when", "heart that you buy later gives you 2 coins"),
+    "Temple of Zoz": ("L4", "7 coins when", "Red Serpent .* in the level .* 2 coins, even if you jump or fall"),
+    "Herb Hut": ("L7", "When you fall, you keep 1 of the treasures you carry"),
+    "Reptile Stable": ("L10", "return home, you may discard 1 treasure from home and draw"),
+    "Gym": ("C6", "1 coin and 2 jump tokens when"),
+    "Hospital": ("L7", "left or right neighbour falls .* 2 coins"),
+    "Ostrich Ranch": ("B3", "eggs count as any treasure when you buy buildings, but not for hearts"),
+    "Bowling Alley": ("N3", "night .* 1 coin"),
+    "Fish Vendor": ("B3", "2 coins when", "Once a round, one fish counts as any treasure, for buildings and hearts"),
+    "Smithy": ("B6", "cost 4 or 5 that you buy later gives you 3 coins"),
+    "Fishing Pond": ("N3", "night you draw 1 treasure, after storing, so it is not discarded"),
+    "Soap Makers": ("L5", "Sludge Creature does you no damage, and you draw 1", "second one adds nothing"),
+    "Hall of Elders": ("B6", "normal building that you buy later gives you 1 coin"),
+    "Toll Booth": ("B6", "star building that you buy later gives you 1 coin"),
+    "Laboratory": ("L7", "3 coins when", "fall, you draw 1 treasure after discarding"),
+    "Lodge": ("N3", "night .* 2 coins"),
+    "Root Market": ("B3", "4 coins when", "Once a round, one carrot counts as any treasure, for buildings and hearts"),
+    "Arena": ("C6", "6 coins and 2 jump tokens when"),
+    "Endless Mine": ("N3", "night .* 3 coins"),
+    "Clouds": ("C3", "No damage.$"),
+    "Spires": ("C3", "No damage.$"),
+    "Green Mesa": ("C3", "No damage.$"),
+    "Treasure Box": ("L6", "No damage. Everyone in the level draws 1 treasure"),
+    "Floating Eye": ("L5", "1 heart of damage .* jumping does not help"),
+    "Rabbit": ("L8", "1 heart .* none to a player who jumps", "left in the level who carries 3 .* discard 3 .* draw 3"),
+    "Sludge Creature": ("L5", "1 heart .* none to .* jumps", "owner of Soap Makers .* no damage .* draws 1 .* or not"),
+    "Bats": ("L5", "2 hearts of damage .* jumping does not help"),
+    "Biting Plant": ("L5", "2 hearts of damage .* none to a player who jumps"),
+    "Red Serpent": ("L4", "3 hearts .* none to a player who jumps", "Temple of Zoz pays an owner in the level 2 coins"),
+}
+
+
+@pytest.mark.parametrize("name", EXPLAINED)
+def test_every_card_is_explained_as_the_rules_have_it(name):
+    """C3, C6: each level card and each building, with the effect that the named rule gives it."""
+    rule, *patterns = EXPLAINED[name]
+    said = words.explain(name)
+    assert said.startswith(name)
+    for pattern in patterns:
+        assert re.search(pattern, said), (rule, pattern, said)
+    building = {building.label: building for building in Building}.get(name)
+    if building is None:
+        facts = LEVEL_CARDS[{card.label: card for card in LevelCard}[name]]
+        assert ("No damage." in said) == (not facts.skulls)
+        assert ("to a player who jumps" in said) == (facts.jump_symbol and facts.skulls > 0)
+        return
+    facts = BUILDINGS[building]
+    assert re.search(rf"for {facts.cost} (different )?treasures?\.", said)
+    assert ("star building for" in said) == words.is_star(name)
+    gained = re.search(r"You get (?:(\d) coins? ?)?(?:and (\d) jump tokens )?when you buy it\.", said)
+    assert [int(number or 0) for number in (gained.groups() if gained else (0, 0))] == [facts.coins, facts.jumps]
+
+
+def test_everything_can_be_explained():
+    assert sorted(words.named_things()) == sorted(EXPLAINED)
+    assert len(words.named_things()) == 10 + 23
+    effects = [words.explain(name).partition(": ")[2] for name in words.named_things()]
+    assert all(len(effect) >= 10 for effect in effects)
+
+
 @pytest.mark.parametrize("snapshot", of_each_kind(), ids=lambda snapshot: snapshot["decision"])
 def test_each_choice_has_words_of_its_own(snapshot):
     games = MegalandGames.restore([snapshot])
@@ -482,6 +771,10 @@ def test_each_choice_has_words_of_its_own(snapshot):
         said = [words.choice_words(snapshot, seat, action) for action in legal]
         assert len(set(said)) == len(said)
         assert all(10 <= len(sentence) < 110 for sentence in said)
+        short = [words.choice_words(snapshot, seat, action, short=True) for action in legal]
+        assert len(set(short)) == len(short)
+        if snapshot["decision"] == "buy":
+            assert all(len(sentence) <= 34 for sentence in short)
     with pytest.raises(ValueError, match="action 40"):
         words.choice_words(snapshot, 0, 40)
 

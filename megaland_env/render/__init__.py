@@ -5,10 +5,21 @@ The picture needs Pillow (``pip install "megaland[render]"``), which is imported
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from megaland_env.render.text import clear_screen, render_html, render_text, show, wants_colour
+from megaland_env.render.text import (
+    NARROW,
+    WIDTH,
+    clear_screen,
+    render_compact,
+    render_html,
+    render_text,
+    show,
+    wants_colour,
+)
 from megaland_env.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -20,10 +31,12 @@ if TYPE_CHECKING:
 RENDER_MODES = ("ansi", "rgb_array", "human")
 """What ``render`` can do, in the words of Gymnasium and PettingZoo."""
 
-__all__ = ["RENDER_MODES", "Board", "render", "render_human", "render_image", "render_text"]
+__all__ = ["RENDER_MODES", "Board", "render", "render_compact", "render_human", "render_image", "render_text"]
 
 
-def render(games: MegalandGames, game: int, mode: str, *, viewer: int | None = None) -> Any:
+def render(
+    games: MegalandGames, game: int, mode: str, *, viewer: int | None = None, names: Sequence[str] | None = None
+) -> Any:
     """One game of a batch, as the environments render it.
 
     Args:
@@ -32,29 +45,37 @@ def render(games: MegalandGames, game: int, mode: str, *, viewer: int | None = N
         mode: ``"ansi"`` gives the board as text with ANSI colours, ``"rgb_array"`` a picture (H, W, 3) uint8,
             ``"human"`` prints the board and gives ``None``.
         viewer: the seat from which the table is seen.
+        names: (P,) who plays each seat, if that is known.
 
     Raises:
-        ValueError: there is no such mode, game or seat.
+        ValueError: there is no such mode, game or seat, or the number of names is not P.
         ModuleNotFoundError: a picture is wanted, and Pillow is not installed.
     """
     if mode not in RENDER_MODES:
         raise ValueError(f"render mode is {mode!r}; it must be one of {RENDER_MODES}")
     snapshot = games.snapshot(game)
     if mode == "ansi":
-        return render_text(snapshot, viewer=viewer)
+        return render_text(snapshot, viewer=viewer, names=names)
     if mode == "rgb_array":
-        return render_image(snapshot, viewer=viewer)
-    return render_human(snapshot, viewer=viewer)
+        return render_image(snapshot, viewer=viewer, names=names)
+    return render_human(snapshot, viewer=viewer, names=names)
 
 
 def render_human(snapshot: Snapshot, *, viewer: int | None = None, names: Sequence[str] | None = None) -> None:
-    """Print the board; in a terminal in colour and in the place of what was there."""
+    """Print the board; in a terminal in colour, in its width and in the place of what was there."""
+    width = WIDTH
+    if sys.stdout.isatty():
+        width = min(WIDTH, max(NARROW, shutil.get_terminal_size().columns))
     clear_screen()
-    show(render_text(snapshot, colour=wants_colour(), viewer=viewer, names=names))
+    show(render_text(snapshot, colour=wants_colour(), viewer=viewer, names=names, width=width))
 
 
 def render_image(
-    snapshot: Snapshot, *, size: tuple[int, int] | None = None, viewer: int | None = None
+    snapshot: Snapshot,
+    *,
+    size: tuple[int, int] | None = None,
+    viewer: int | None = None,
+    names: Sequence[str] | None = None,
 ) -> npt.NDArray[np.uint8]:
     """The board as a picture (H, W, 3); see ``megaland_env.render.image``.
 
@@ -63,30 +84,32 @@ def render_image(
     """
     from megaland_env.render import image
 
-    return image.render_image(snapshot, size=image.SIZE if size is None else size, viewer=viewer)
+    return image.render_image(snapshot, size=image.SIZE if size is None else size, viewer=viewer, names=names)
 
 
 class Board:
     """A state as notebooks show it: a picture where Pillow is installed, else coloured text; printed, plain text.
 
     Args:
-        snapshot: of ``games.snapshot``.
+        snapshot: from ``games.snapshot``.
         viewer: the seat from which the table is seen.
+        names: (P,) who plays each seat, if that is known.
     """
 
-    def __init__(self, snapshot: Snapshot, viewer: int | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, viewer: int | None = None, names: Sequence[str] | None = None) -> None:
         self.snapshot = snapshot
         self.viewer = viewer
+        self.names = names
 
     def __str__(self) -> str:
-        return render_text(self.snapshot, colour=False, viewer=self.viewer)
+        return render_text(self.snapshot, colour=False, viewer=self.viewer, names=self.names)
 
     def __repr__(self) -> str:
         return str(self)
 
     def image(self, size: tuple[int, int] | None = None) -> npt.NDArray[np.uint8]:
         """The picture (H, W, 3)."""
-        return render_image(self.snapshot, size=size, viewer=self.viewer)
+        return render_image(self.snapshot, size=size, viewer=self.viewer, names=self.names)
 
     def _repr_png_(self) -> bytes | None:
         """What Jupyter shows, if Pillow is installed."""
@@ -101,5 +124,5 @@ class Board:
         try:
             from megaland_env.render import image  # noqa: F401
         except ModuleNotFoundError:
-            return render_html(self.snapshot, viewer=self.viewer)
+            return render_html(self.snapshot, viewer=self.viewer, names=self.names)
         return None

@@ -11,7 +11,7 @@ import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ except ModuleNotFoundError as error:
 
 from megaland_env.cards import LEVEL_CARDS, WINNING_COINS, LevelCard, Treasure
 from megaland_env.render import words
+from megaland_env.render.text import check_table, one_line
 from megaland_env.snapshot import Snapshot
 
 SIZE = (1280, 800)
@@ -51,29 +52,42 @@ _SHADOW = ("#f0f3f5", "#e3e8ec")
 Point = tuple[float, float]
 
 
+class Box(NamedTuple):
+    """Where something was drawn on the sheet, in its units; for tests of the layout."""
+
+    what: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
 def render_image(
-    snapshot: Snapshot, *, size: tuple[int, int] = SIZE, viewer: int | None = None
+    snapshot: Snapshot,
+    *,
+    size: tuple[int, int] = SIZE,
+    viewer: int | None = None,
+    names: Sequence[str] | None = None,
 ) -> npt.NDArray[np.uint8]:
     """The board as a picture.
 
     Args:
-        snapshot: of ``games.snapshot``.
+        snapshot: from ``games.snapshot``.
         size: width and height in pixels; the picture keeps its proportions and is centred in them.
-        viewer: a seat that is called "you" and stands first, the others following clockwise.
+        viewer: a seat that is called "you" and is drawn first, the others following clockwise.
+        names: (P,) who plays each seat, drawn below the number of the seat; long names are shortened.
 
     Returns:
         (H, W, 3) red, green and blue.
 
     Raises:
-        ValueError: the size has no meaning, or there is no such seat.
+        ValueError: the size is invalid, there is no such seat, or the number of names is not P.
     """
     width, height = _checked(size)
-    players = len(snapshot["players"])
-    if viewer is not None and not 0 <= viewer < players:
-        raise ValueError(f"viewer is {viewer}; the seats are 0 to {players - 1}")
+    check_table(snapshot, viewer, names)
     scale = min(width / _SHEET[0], height / _SHEET[1])
     sheet = _Sheet(_SMOOTH * max(scale, _SMALLEST))
-    _draw_board(sheet, snapshot, viewer)
+    _draw_board(sheet, snapshot, viewer, names)
     fitting = (max(1, round(_SHEET[0] * scale)), max(1, round(_SHEET[1] * scale)))
     board = sheet.image.resize(fitting, Image.Resampling.BOX)
     picture = Image.new("RGB", (width, height), _PAPER)
@@ -125,11 +139,17 @@ def _letters(text: str, pixels: int, weight: float) -> tuple[Image.Image, int, i
     return mask, x, y
 
 
+def _cut(text: str, length: int) -> str:
+    return f"{text[:length].rstrip()}..."
+
+
 class _Sheet:
     """What is drawn on, in units of the sheet."""
 
     def __init__(self, scale: float) -> None:
         self._scale = scale
+        self.texts: list[Box] = []  # every line of text that was drawn, by the extent of its letters
+        self.icons: list[Box] = []  # every treasure, heart, token, coin and crown
         self.image = Image.new("RGB", (round(_SHEET[0] * scale), round(_SHEET[1] * scale)), _PAPER)
         self._draw = ImageDraw.Draw(self.image)
 
@@ -201,7 +221,20 @@ class _Sheet:
         s, points = self._scale, self._points(size)
         x = x * s - {"l": 0, "m": 0.5, "r": 1}[anchor] * _length(text, points)
         mask, dx, dy = _letters(text, points, self._weight(size) * s if bold else 0)
-        self.image.paste(fill, (round(x) + dx, round(y * s) + dy), mask)
+        left, top = round(x) + dx, round(y * s) + dy
+        self.image.paste(fill, (left, top), mask)
+        self.texts.append(Box(text, left / s, top / s, (left + mask.width) / s, (top + mask.height) / s))
+
+    def icon(self, what: str, x: float, y: float, across: float, down: float) -> None:
+        """Note that an icon was drawn about (x, y), reaching ``across`` and ``down`` from there."""
+        self.icons.append(Box(what, x - across, y - down, x + across, y + down))
+
+    def shortened(self, text: str, size: float, room: float, bold: bool = False) -> str:
+        """The text, or as much of its beginning as fits into ``room`` with dots after it."""
+        if self.width(text, size, bold) <= room:
+            return text
+        length = next((n for n in range(len(text) - 1, 0, -1) if self.width(_cut(text, n), size, bold) <= room), 0)
+        return _cut(text, length)
 
     def fitted(
         self,
@@ -334,6 +367,7 @@ _TREASURES: dict[str, Callable[[_Sheet, float, float, float, str, str], None]] =
 
 def _treasure(sheet: _Sheet, name: str, x: float, y: float, r: float, *, there: bool = True) -> None:
     """A treasure, or its shadow where there is none."""
+    sheet.icon(name, x, y, r, r)
     _TREASURES[name](sheet, x, y, r, *(_COLOURS[name] if there else _SHADOW))
 
 
@@ -350,6 +384,7 @@ _HEART_SHAPE = _heart_shape()
 
 
 def _heart(sheet: _Sheet, x: float, y: float, r: float, full: bool) -> None:
+    sheet.icon("heart", x, y, r, r)
     if full:
         sheet.polygon(_at(x, y, r * 1.08, _HEART_SHAPE), _HEART)
     else:
@@ -357,6 +392,7 @@ def _heart(sheet: _Sheet, x: float, y: float, r: float, full: bool) -> None:
 
 
 def _skull(sheet: _Sheet, x: float, y: float, r: float, eyes: str) -> None:
+    sheet.icon("skull", x, y, r, r)
     sheet.disc(x, y - r * 0.15, r * 0.9, r * 0.8, _INK)
     sheet.box(x - r * 0.5, y + r * 0.3, r, r * 0.65, _INK, radius=r * 0.15)
     for side in (-1, 1):
@@ -384,20 +420,24 @@ def _hop(sheet: _Sheet, x: float, y: float, r: float, colour: str) -> None:
 
 
 def _jump_token(sheet: _Sheet, x: float, y: float, r: float, colour: str = _ACCENT) -> None:
+    sheet.icon("jump token", x, y, r, r)
     sheet.disc(x, y, r, r, colour)
     _hop(sheet, x - r * 0.06, y + r * 0.08, r * 0.5, _PANEL)
 
 
 def _coin(sheet: _Sheet, x: float, y: float, r: float) -> None:
+    sheet.icon("coin", x, y, r, r)
     sheet.disc(x, y, r, r, _GOLD)
     sheet.disc(x, y, r * 0.72, r * 0.72, "#f4c542", "#b98400", r * 0.1)
 
 
 def _star(sheet: _Sheet, x: float, y: float, r: float, fill: str = _GOLD) -> None:
+    sheet.icon("star", x, y, r, r)
     sheet.polygon(_round(x, y, r, 5, inner=0.42), fill)
 
 
 def _crown(sheet: _Sheet, x: float, y: float, r: float, fill: str) -> None:
+    sheet.icon("crown", x, y, r, r)
     sheet.polygon(
         _at(x, y, r, [(-1, -0.55), (-0.48, 0), (0, -0.8), (0.48, 0), (1, -0.55), (0.8, 0.7), (-0.8, 0.7)]), fill
     )
@@ -573,22 +613,24 @@ def _level_card(sheet: _Sheet, card: LevelCard, x: float, y: float, *, seen: boo
     fill = _BY_SKULLS[facts.skulls] if seen else _PANEL
     sheet.box(x, y, width, height, fill, radius=9, outline=_ACCENT if last else _LINE, line=4 if last else 1.5)
     sheet.fitted(x + width / 2, y + 14, card.label, 13, width - 10, anchor="m", bold=True)
-    _SCENES[card](sheet, x + width / 2, y + 54)
+    _SCENES[card](sheet, x + width / 2, y + 50)
     marks = facts.skulls + facts.jump_symbol
     left = x + width / 2 - 12 * (marks - 1)
+    below = y + height - 17
     for mark in range(facts.skulls):
-        _skull(sheet, left + 24 * mark, y + height - 20, 10.5, fill)
+        _skull(sheet, left + 24 * mark, below - 1, 10.5, fill)
     if facts.jump_symbol:
-        _hop(sheet, left + 24 * facts.skulls, y + height - 19, 9.5, _ACCENT)
-    if not marks:
-        safe = "draw a treasure" if card == LevelCard.TREASURE_BOX else "safe"
-        sheet.text(x + width / 2, y + height - 19, safe, 12, _MUTED, anchor="m")
+        _hop(sheet, left + 24 * facts.skulls, below, 9.5, _ACCENT)
+    note = words.CARD_NOTES.get(card, "" if marks else "safe")
+    if note:
+        high = y + height - 37 if marks else below - 2
+        sheet.fitted(x + width / 2, high, note, 11.5, width - 10, _INK if marks else _MUTED, anchor="m")
 
 
 # ----------------------------------------------------------------------------------------------------- the board
 
 
-def _draw_board(sheet: _Sheet, snapshot: Snapshot, viewer: int | None) -> None:
+def _draw_board(sheet: _Sheet, snapshot: Snapshot, viewer: int | None, names: Sequence[str] | None) -> None:
     _draw_title(sheet, snapshot, viewer)
     _draw_level(sheet, snapshot, 62)
     players = len(snapshot["players"])
@@ -596,7 +638,8 @@ def _draw_board(sheet: _Sheet, snapshot: Snapshot, viewer: int | None) -> None:
     width = (_SHEET[0] - 2 * _MARGIN - gap * (players - 1)) / players
     for column in range(players):
         seat = ((viewer or 0) + column) % players
-        _draw_seat(sheet, snapshot, seat, viewer, _MARGIN + column * (width + gap), 208, width, 344)
+        name = None if names is None else _writable(names[seat])
+        _draw_seat(sheet, snapshot, seat, viewer, name, _MARGIN + column * (width + gap), 208, width, 344)
     _draw_market(sheet, snapshot, 564)
     _draw_supplies(sheet, snapshot, 742)
 
@@ -634,8 +677,21 @@ def _draw_level(sheet: _Sheet, snapshot: Snapshot, y: float) -> None:
             _level_card(sheet, card, x + step * number, y + 12, seen=cards is seen, last=last)
 
 
+def _writable(name: str) -> str:
+    """A name with question marks for what the bundled font cannot write."""
+    return "".join(c if c.isascii() else "?" for c in one_line(name))
+
+
 def _draw_seat(
-    sheet: _Sheet, snapshot: Snapshot, seat: int, viewer: int | None, x: float, y: float, width: float, height: float
+    sheet: _Sheet,
+    snapshot: Snapshot,
+    seat: int,
+    viewer: int | None,
+    name: str | None,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
 ) -> None:
     player = snapshot["players"][seat]
     asked, won = seat in snapshot["active"], seat in snapshot["winners"]
@@ -644,34 +700,38 @@ def _draw_seat(
     left, right = x + 12, x + width - 12
 
     here = _ACCENT_PALE if player["in_level"] else "#d9e0e6"
-    head = _ACCENT if asked else _GOLD if won else here
+    colour = _ACCENT if asked else _GOLD if won else here
     on_head = "#ffffff" if asked else _INK
-    sheet.box(x, y, width, 34, head, radius=10, corners=(True, True, False, False))
-    name = f"you (seat {seat})" if seat == viewer else f"seat {seat}"
-    sheet.text(left, y + 17, name, 18, on_head, bold=True)
-    after_name = left + sheet.width(name, 18, True) + 10
+    head = 34.0 if not name else 53.0
+    sheet.box(x, y, width, head, colour, radius=10, corners=(True, True, False, False))
+    title = f"you (seat {seat})" if seat == viewer else f"seat {seat}"
+    sheet.text(left, y + 17, title, 18, on_head, bold=True)
+    after_title = left + sheet.width(title, 18, True) + 10
     if seat == snapshot["first_player"]:
-        sheet.box(after_name, y + 8, 32, 18, "#f4c542", radius=5, outline=_INK, line=1)
-        sheet.text(after_name + 16, y + 17, "1st", 13, _INK, anchor="m", bold=True)
-        after_name += 40
-    where = _where(snapshot, seat)
-    sheet.fitted(right, y + 17, where, 15, right - after_name, on_head, anchor="r", bold=won)
+        sheet.box(after_title, y + 8, 32, 18, "#f4c542", radius=5, outline=_INK, line=1)
+        sheet.text(after_title + 16, y + 17, "1st", 13, _INK, anchor="m", bold=True)
+        after_title += 40
     if won:
-        _crown(sheet, right - sheet.width(where, 15, True) - 18, y + 16, 10, "#ffffff")
+        _crown(sheet, after_title + 8, y + 16, 9, "#ffffff")
+        after_title += 24
+    room = right - after_title
+    sheet.fitted(right, y + 17, _where(snapshot, seat), 15, room, on_head, anchor="r", bold=won)
+    if name:
+        sheet.text(left, y + 41, sheet.shortened(name, 14, right - left), 14, on_head)
 
     k = min(1.22, max(1.0, width / 320))  # where there is room, everything is larger
     room = right - left
-    line = y + 34 + 19 * k
+    line = y + head + 19 * k
     step = min(23.0 * k, (room - 56) / 8)
     for heart in range(player["max_hearts"]):
         _heart(sheet, left + 9 * k + step * heart, line, step * 0.41, heart < player["hearts"])
     jumps = player["jumps"]
-    _jump_token(sheet, right - 30 * k, line, 11 * k, _ACCENT if jumps else _FADED)
+    _jump_token(sheet, right - 36 * k, line, 11 * k, _ACCENT if jumps else _FADED)
     sheet.text(right, line, str(jumps), 17 * k, _INK if jumps else _FADED, anchor="r", bold=bool(jumps))
 
     line += 31 * k
     _coin(sheet, left + 11 * k, line, 12 * k)
-    sheet.text(left + 30 * k, line, str(player["coins"]), 23 * k, bold=True)
+    sheet.fitted(left + 30 * k, line, str(player["coins"]), 23 * k, 36 * k, bold=True)
     bar, full, thick = left + 70 * k, room - 94 * k, 10 * k
     sheet.box(bar, line - thick / 2, full, thick, "#e6ebef", radius=thick / 2)
     part = min(1.0, player["coins"] / WINNING_COINS)
@@ -683,9 +743,9 @@ def _draw_seat(
     for label, hand in (("carried", player["carried"]), ("at home", player["home"])):
         _draw_hand(sheet, f"{label} {sum(hand.values())}", hand, left, line, room, k)
         line += 45 * k
+    line = _draw_payment(sheet, snapshot, seat, left, line, room, k)
     for text in _extras(snapshot, seat):
-        sheet.fitted(left, line + 8, text, 13, room, _ACCENT, bold=True)
-        line += 18
+        line += sheet.paragraph(left, line, text, 13, room, 2, _ACCENT, bold=True) + 3
     _draw_owned(sheet, player["buildings"], left, line + 2, room, y + height - 8 - line, k)
 
 
@@ -702,22 +762,33 @@ def _draw_hand(sheet: _Sheet, label: str, hand: Mapping[str, int], x: float, y: 
         number, left = hand.get(treasure.label, 0), x + slot * place
         _treasure(sheet, treasure.label, left + 10 * k, y + 27 * k, 9.7 * k, there=number > 0)
         if number:
-            sheet.fitted(left + 21 * k, y + 27 * k, str(number), 16 * k, slot - 22 * k, bold=True)
+            sheet.fitted(left + 21.5 * k, y + 27 * k, str(number), 16 * k, slot - 22.5 * k, bold=True)
+
+
+def _draw_payment(sheet: _Sheet, snapshot: Snapshot, seat: int, x: float, y: float, room: float, k: float) -> float:
+    """What the seat pays for, and the treasures that it has paid so far; gives the line below."""
+    pay = snapshot["pay"]
+    if pay is None or seat != snapshot["buyer"]:
+        return y
+    said = f"pays for {words.purchase(pay)}: {sum(pay['paid'].values())} of {pay['cost']}"
+    y += sheet.paragraph(x, y, said, 13, room, 2, _ACCENT, bold=True)
+    slot = min(room / 6, 60.0)
+    for place, (name, number) in enumerate(pay["paid"].items()):
+        left = x + slot * place
+        _treasure(sheet, name, left + 10 * k, y + 12 * k, 9.7 * k)
+        sheet.fitted(left + 21.5 * k, y + 12 * k, str(number), 16 * k, slot - 22.5 * k, _ACCENT, bold=True)
+    return y + 24 * k * bool(pay["paid"]) + 3
 
 
 def _extras(snapshot: Snapshot, seat: int) -> list[str]:
-    """What is there only now and then: treasures picked, bought and paid this turn, wild treasures used this round."""
-    player, pay = snapshot["players"][seat], snapshot["pay"]
+    """What is there only at times: treasures picked, and wild treasures used this round."""
+    player = snapshot["players"][seat]
     lines = []
     if player["picks_left"] or player["picked"]:
         picked = f"{words.treasures(player['picked'])} picked, " if player["picked"] else ""
         lines.append(f"{picked}{player['picks_left']} to pick")
-    if pay is not None and seat == snapshot["buyer"]:
-        paid = f": {words.treasures(pay['paid'])} paid" if pay["paid"] else ""
-        lines.append(f"pays for {words.purchase(pay)}, cost {pay['cost']}{paid}")
-    wild = [f"{number} {name}" for name, number in player["wild_used"].items() if number]
-    if wild:
-        lines.append(f"wild ones used: {words.listed(wild)}")
+    if any(player["wild_used"].values()):
+        lines.append(f"used as wild: {words.treasures(player['wild_used'])}")
     return lines
 
 
@@ -738,12 +809,13 @@ def _draw_owned(
         colour = "#b98400" if words.is_star(name) else "#00805e"
         sheet.box(left, line - badge / 2, badge, badge, colour, radius=badge / 4)
         sheet.text(left + badge / 2, line, str(copies), badge * 0.85, "#ffffff", anchor="m", bold=True)
-        sheet.fitted(left + badge * 1.3, line, name, size, wide - badge * 1.3 - 5)
+        sheet.fitted(left + badge * 1.3, line, name, size, wide - badge * 1.3 - 9)
 
 
 def _draw_market(sheet: _Sheet, snapshot: Snapshot, y: float) -> None:
     on_offer = snapshot["supply"]["buildings"]
     bought = {name for player in snapshot["players"] for name in player["bought"]}
+    owned = {name for player in snapshot["players"] for name in player["buildings"]}
     sheet.text(
         _MARGIN + 1,
         y,
@@ -759,12 +831,21 @@ def _draw_market(sheet: _Sheet, snapshot: Snapshot, y: float) -> None:
         star = words.is_star(name)
         x += between * (was_star and not star)
         was_star = star
-        _draw_tile(sheet, name, left, x, y + 12, width, 150, bought=name in bought)
+        _draw_tile(sheet, name, left, x, y + 12, width, 150, bought=name in bought, owned=name in owned)
         x += width + gap
 
 
 def _draw_tile(
-    sheet: _Sheet, name: str, left: int, x: float, y: float, width: float, height: float, *, bought: bool
+    sheet: _Sheet,
+    name: str,
+    left: int,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    *,
+    bought: bool,
+    owned: bool,
 ) -> None:
     there = left > 0
     star = words.is_star(name)
@@ -788,18 +869,12 @@ def _draw_tile(
     sheet.text(x + width - 7, y + 13, f"x{left}", 15, "#ffffff", anchor="r", bold=True)
     top = y + 31
     top += sheet.paragraph(x + 6, top, name, 13, width - 11, 2, ink, bold=True) + 3
-    note = words.building_words(name) if there else "sold out"
-    if bought:
-        sheet.text(x + 6, y + height - 9, "bought", 11, _ACCENT, bold=True)
-    sheet.paragraph(
-        x + 6,
-        top,
-        note,
-        11.5,
-        width - 11,
-        int((y + height - (18 if bought else 4) - top) // 12.2),
-        _MUTED if there else _FADED,
-    )
+    status = "sold out" if not there else "bought" if bought else ""
+    if status:
+        sheet.text(x + 6, y + height - 9, status, 11, _ACCENT if bought else _MUTED, bold=True)
+    if there or owned:  # what nobody owns or can buy does nothing
+        room = y + height - (18 if status else 4) - top
+        sheet.paragraph(x + 6, top, words.building_words(name), 11.5, width - 11, int(room // 12.2), _MUTED)
 
 
 def _draw_supplies(sheet: _Sheet, snapshot: Snapshot, y: float) -> None:
@@ -818,7 +893,7 @@ def _draw_supplies(sheet: _Sheet, snapshot: Snapshot, y: float) -> None:
             x += 53
         x += 8
     supply = snapshot["supply"]
-    x = _SHEET[0] - _MARGIN - 220.0
+    x = _SHEET[0] - _MARGIN - 240.0
     _heart(sheet, x, middle, 10, True)
     sheet.text(x + 15, middle, f"{supply['hearts']} left", 15)
     _jump_token(sheet, x + 84, middle, 11)

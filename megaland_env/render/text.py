@@ -1,4 +1,4 @@
-"""A board to read in a terminal: everything that is public in a game, at most 100 columns wide.
+"""The board in a terminal: a full one with everything that is public, 80 to 100 columns wide, and a compact one.
 
 It is drawn from a snapshot alone, as lines of spans with a style each; these become plain text, text with ANSI colours,
 or HTML. Nothing is said by colour only. All symbols are one column wide.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import html
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TextIO
 
 from megaland_env.cards import Building, Treasure
@@ -17,7 +18,10 @@ from megaland_env.render import words
 from megaland_env.snapshot import Snapshot
 
 WIDTH = 100
-"""The longest line, in columns."""
+"""The longest line of the full board, in columns, where nobody wants it narrower."""
+
+NARROW = 80
+"""The width of the compact board, and the least that the full board can be drawn in."""
 
 SYMBOLS = {"gear": "✲", "stone": "■", "egg": "●", "carrot": "▼", "crystal": "◆", "fish": "►"}
 """A shape for each treasure."""
@@ -48,32 +52,79 @@ _STYLES = {
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _INDENT = "    "
 _LABEL = 12  # columns of "carried 12" and what follows it
-_MARKET_COLUMNS = 4
 _LONGEST_BUILDING = max(len(building.label) for building in Building)
-_LONGEST_NAME = 24
+_LONGEST_TITLE = 32
+_SEAT_FACTS = 59  # columns of a seat's header next to its title
+_COMPACT_LABEL = " {:9}  "
+_MARKS = 2  # columns of the marks of who is asked and who is first player
+_ENOUGH_TITLE = 16  # columns in which most names can be told apart
 
 
 def render_text(
-    snapshot: Snapshot, *, colour: bool = True, viewer: int | None = None, names: Sequence[str] | None = None
+    snapshot: Snapshot,
+    *,
+    colour: bool = True,
+    viewer: int | None = None,
+    names: Sequence[str] | None = None,
+    width: int = WIDTH,
 ) -> str:
     """The board as text.
 
     Args:
-        snapshot: of ``games.snapshot``.
-        colour: with ANSI escape codes; without, nothing is lost.
-        viewer: a seat that is called "you" and stands first, the others following clockwise.
-        names: (P,) who sits in each seat, to stand beside its number.
+        snapshot: from ``games.snapshot``.
+        colour: with ANSI escape codes; nothing is lost without.
+        viewer: a seat that is called "you" and is listed first, the others following clockwise.
+        names: (P,) who plays each seat, shown next to its number; long names are shortened.
+        width: of the longest line, in columns, at least 80.
 
     Raises:
-        ValueError: there is no such seat, or not one name for each.
+        ValueError: there is no such seat, the number of names is not P, or the width is too small.
     """
-    return "\n".join(_line_text(line, colour) for line in _board(snapshot, viewer, names))
+    return _joined(_Board(snapshot, viewer, names, width).lines(), colour)
+
+
+def render_compact(
+    snapshot: Snapshot,
+    *,
+    colour: bool = True,
+    viewer: int | None = None,
+    names: Sequence[str] | None = None,
+    width: int = NARROW,
+) -> str:
+    """What matters most of the board, a line for each seat: at most 14 lines of 80 columns with five players.
+
+    It leaves out what the others own and what is on offer. The arguments and errors are those of ``render_text``.
+    """
+    return _joined(_Board(snapshot, viewer, names, width).compact_lines(), colour)
 
 
 def render_html(snapshot: Snapshot, *, viewer: int | None = None, names: Sequence[str] | None = None) -> str:
-    """The same as a ``<pre>`` element, for notebooks."""
-    board = "\n".join("".join(map(_span_html, line)) for line in _board(snapshot, viewer, names))
+    """The full board as a ``<pre>`` element, for notebooks."""
+    board = "\n".join("".join(map(_span_html, line)) for line in _Board(snapshot, viewer, names, WIDTH).lines())
     return f'<pre style="line-height:1.3;white-space:pre">{board}</pre>'
+
+
+def check_table(snapshot: Snapshot, viewer: int | None, names: Sequence[str] | None) -> None:
+    """Check who looks at a game and who plays it.
+
+    Raises:
+        ValueError: there is no seat ``viewer``, or the number of names is not that of the seats.
+    """
+    players = len(snapshot["players"])
+    if viewer is not None and not 0 <= viewer < players:
+        raise ValueError(f"viewer is {viewer}; the seats are 0 to {players - 1}")
+    if names is not None and len(names) != players:
+        raise ValueError(f"there are {len(names)} names for {players} seats")
+
+
+def one_line(name: str) -> str:
+    """A name as it can be shown anywhere: one line, of characters that are one column wide each."""
+    return "".join(c if c.isprintable() and not _is_wide(c) else "?" for c in name)
+
+
+def _is_wide(character: str) -> bool:
+    wide = unicodedata.east_asian_width(character) in "WF"
+    return wide or unicodedata.combining(character) > 0 or unicodedata.category(character) in ("Mn", "Me", "Cf")
 
 
 def styled(text: str, style: str, colour: bool) -> str:
@@ -118,6 +169,10 @@ def _span_html(span: Span) -> str:
     return f'<span style="{css}">{escaped}</span>' if css else escaped
 
 
+def _joined(lines: Iterable[Line], colour: bool) -> str:
+    return "\n".join(_line_text(line, colour) for line in lines)
+
+
 def _length(spans: Iterable[Span]) -> int:
     return sum(len(text) for text, _ in spans)
 
@@ -126,69 +181,294 @@ def _pad(spans: Line, width: int) -> Line:
     return [*spans, (" " * max(0, width - _length(spans)), "")]
 
 
-def _wrapped(label: Line, items: Sequence[Line], separator: str = " · ") -> list[Line]:
-    """Items one after the other, on as many lines as it takes, all to the right of the label."""
-    indent = _length(label)
-    lines: list[Line] = [list(label)]
-    for number, item in enumerate(items):
-        if number:
-            if _length(lines[-1]) + len(separator) + _length(item) > WIDTH:
-                lines.append([(" " * indent, "")])
-            else:
-                lines[-1].append((separator, "faint"))
-        lines[-1] += item
-    return lines
-
-
-def _rule(title: str, note: str = "") -> Line:
-    note = f" {note} ─" if note else ""
-    line = "─" * (WIDTH - len(title) - len(note) - 3)
-    return [("─ ", "faint"), (title, "title"), (f" {line}{note}", "faint")]
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: max(0, room - 3)].rstrip()}..."[:room]
 
 
 # ----------------------------------------------------------------------------------------------------- the board
 
 
-def _board(snapshot: Snapshot, viewer: int | None, names: Sequence[str] | None) -> list[Line]:
-    players = len(snapshot["players"])
-    if viewer is not None and not 0 <= viewer < players:
-        raise ValueError(f"viewer is {viewer}; the seats are 0 to {players - 1}")
-    if names is not None and len(names) != players:
-        raise ValueError(f"there are {len(names)} names for {players} seats")
-    first = viewer or 0
-    seats = [(first + place) % players for place in range(players)]
-    titles = {seat: _seat_title(seat, viewer, names) for seat in seats}
-    width = max(map(len, titles.values()))
-    lines = [_header(snapshot), *_level(snapshot), _rule("SEATS", "♥ heart   ♡ heart lost   ★ first player")]
-    for seat in seats:
-        lines += _seat(snapshot, seat, titles[seat].ljust(width))
-    lines += [*_market(snapshot), *_supplies(snapshot), _rule("NOW"), _now(snapshot, viewer)]
-    return lines
+class _Board:
+    """The lines of the board.
 
+    Args:
+        snapshot: the game.
+        viewer: the seat from which it is seen, or ``None``.
+        names: of who plays, or ``None``.
+        width: the longest line, in columns.
+    """
 
-def _header(snapshot: Snapshot) -> Line:
-    phase = words.PHASES[snapshot["phase"]]
-    longest = snapshot["config"]["max_rounds"]
-    left: Line = [
-        (" MEGALAND", "title"),
-        (f"   round {snapshot['round']}", "strong"),
-        (f" of at most {longest}", "faint"),
-    ]
-    left.append((f"   {phase}", "strong"))
-    right = f"step {snapshot['steps']} "
-    return [*_pad(left, WIDTH - len(right)), (right, "faint")]
+    def __init__(self, snapshot: Snapshot, viewer: int | None, names: Sequence[str] | None, width: int) -> None:
+        check_table(snapshot, viewer, names)
+        if width < NARROW:
+            raise ValueError(f"width is {width}; the board needs at least {NARROW} columns")
+        self.snapshot = snapshot
+        self.viewer = viewer
+        self.width = width
+        self.names = None if names is None else [one_line(name) for name in names]
+        first, players = viewer or 0, len(snapshot["players"])
+        self.seats = [(first + place) % players for place in range(players)]
 
+    def lines(self) -> list[Line]:
+        """The full board."""
+        lines = [self._header(f" of at most {self.snapshot['config']['max_rounds']}"), *self._level()]
+        lines.append(self._rule("SEATS", "♥ heart   ♡ heart lost   ★ first player"))
+        titles = self._titles(min(self.width - _SEAT_FACTS, _LONGEST_TITLE))
+        for seat in self.seats:
+            lines += self._seat(seat, titles[seat])
+        lines += [*self._market(), *self._supplies(), self._rule("NOW")]
+        return [*lines, *self._wrapped([(" ", "")], self._situation(), " ")]
 
-def _level(snapshot: Snapshot) -> list[Line]:
-    seen, unseen = snapshot["level_seen"], words.unseen_cards(snapshot)
-    shown = [_card(name, "now" if name == snapshot["level_card"] else "") for name in seen]
-    hidden = [_card(name, "") for name in unseen]
-    nothing: list[Line] = [[("nothing", "faint")]]
-    return [
-        _rule("LEVEL", f"{words.SKULL} takes a heart   {words.JUMPABLE} can be jumped over"),
-        *_wrapped([(f" {len(seen):2} seen     ", "strong")], shown or nothing),
-        *_wrapped([(f" {len(unseen):2} to come  ", "strong")], hidden or nothing),
-    ]
+    def compact_lines(self) -> list[Line]:
+        """The compact board."""
+        lines = [self._header("")]
+        if self.snapshot["phase"] == "level":
+            lines += self._next_cards()
+        lines += self._table()
+        for seat in self.seats:
+            if seat in (self.viewer, self.snapshot["buyer"]) or self.viewer is None:
+                label = None if seat == self.viewer else f"seat {seat}"
+                lines += self._extras(seat, _COMPACT_LABEL, label)
+        if self.viewer is not None:
+            lines += self._owned(self.viewer, " you own")
+        return lines
+
+    # ------------------------------------------------------------------------------------------------- small pieces
+
+    def _wrapped(self, label: Line, items: Sequence[Line], separator: str = " · ") -> list[Line]:
+        """Items one after the other, on as many lines as it takes, all to the right of the label."""
+        indent = _length(label)
+        lines: list[Line] = [list(label)]
+        for number, item in enumerate(items):
+            if number:
+                if _length(lines[-1]) + len(separator) + _length(item) > self.width:
+                    lines.append([(" " * indent, "")])
+                else:
+                    lines[-1].append((separator, "faint"))
+            lines[-1] += item
+        return lines
+
+    def _rule(self, title: str, note: str = "") -> Line:
+        note = f" {note} ─" if note else ""
+        line = "─" * (self.width - len(title) - len(note) - 3)
+        return [("─ ", "faint"), (title, "title"), (f" {line}{note}", "faint")]
+
+    def _titles(self, room: int) -> dict[int, str]:
+        """What each seat is called, all of one length, ``room`` at most."""
+        titles = {}
+        for seat in self.seats:
+            title = f"you, seat {seat}" if seat == self.viewer else f"seat {seat}"
+            if self.names is not None and seat != self.viewer and self.names[seat]:
+                title = _cut(f"{title} {self.names[seat]}", room)
+            titles[seat] = title
+        longest = max(map(len, titles.values()))
+        return {seat: title.ljust(longest) for seat, title in titles.items()}
+
+    def _situation(self) -> list[Line]:
+        return [[(word, "strong")] for word in words.situation(self.snapshot, self.viewer).split()]
+
+    # ------------------------------------------------------------------------------------------------- the full board
+
+    def _header(self, note: str) -> Line:
+        phase = words.PHASES[self.snapshot["phase"]]
+        left: Line = [(" MEGALAND", "title"), (f"   round {self.snapshot['round']}", "strong"), (note, "faint")]
+        left.append((f"   {phase}", "strong"))
+        right = f"step {self.snapshot['steps']}"
+        return [*_pad(left, self.width - len(right) - 1), (f" {right}", "faint")]
+
+    def _level(self) -> list[Line]:
+        seen, unseen = self.snapshot["level_seen"], words.unseen_cards(self.snapshot)
+        shown = [_card(name, "now" if name == self.snapshot["level_card"] else "") for name in seen]
+        hidden = [_card(name, "") for name in unseen]
+        nothing: list[Line] = [[("nothing", "faint")]]
+        notes: list[Line] = [[(f"{card.label}: {note}", "faint")] for card, note in words.CARD_NOTES.items()]
+        return [
+            self._rule("LEVEL", f"{words.SKULL} takes a heart   {words.JUMPABLE} can be jumped over"),
+            *self._wrapped([(f" {len(seen):2} seen     ", "strong")], shown or nothing),
+            *self._wrapped([(f" {len(unseen):2} to come  ", "strong")], hidden or nothing),
+            *self._wrapped([("    special  ", "faint")], notes),
+        ]
+
+    def _seat(self, seat: int, title: str) -> list[Line]:
+        player = self.snapshot["players"][seat]
+        asked = seat in self.snapshot["active"]
+        hearts, most = player["hearts"], player["max_hearts"]
+        header: Line = [(" ▶ " if asked else "   ", "strong"), (title, "asked" if asked else "strong")]
+        header.append((" ★ " if seat == self.snapshot["first_player"] else "   ", "coin"))
+        header += _pad([("♥" * hearts, "heart"), ("♡" * (most - hearts), "faint"), (f" {hearts}/{most}", "")], 13)
+        header += [(f"{words.counted(player['coins'], 'coin'):>8}", "coin"), ("   ", "")]
+        jumps = player["jumps"]
+        header += _pad([(words.counted(jumps, "jump token"), "" if jumps else "faint")], 16)
+        header += self._place(seat)
+        lines = [header]
+        here, home = player["carried"], player["home"]
+        if here or player["in_level"]:
+            lines.append(self._hand("carried", here))
+        if home or not (here or player["in_level"]):
+            lines.append(self._hand("at home", home))
+        return [
+            *lines,
+            *self._extras(seat, f"{_INDENT}{{:{_LABEL}}}"),
+            *self._owned(seat, f"{_INDENT}{'owns':{_LABEL}}"),
+        ]
+
+    def _place(self, seat: int) -> list[Span]:
+        player = self.snapshot["players"][seat]
+        if self.snapshot["phase"] == "over":
+            return [("WINNER", "coin")] if seat in self.snapshot["winners"] else []
+        if seat == self.snapshot["buyer"]:
+            return [("buying", "strong")]
+        where = words.place(player)
+        return [(where, {"home": "", "fallen": "faint", "falling": "danger"}.get(where, "strong"))]
+
+    def _hand(self, label: str, hand: Mapping[str, int]) -> Line:
+        line: Line = [(f"{_INDENT}{f'{label} {sum(hand.values())}':{_LABEL}}", "faint")]
+        return [*line, *self._slots(hand, blank=True)]
+
+    def _slots(self, hand: Mapping[str, int], *, blank: bool) -> Line:
+        """The six treasures, each in a place of its own, so that hands can be compared by looking down a column."""
+        line: Line = []
+        gap = "   " if self.width == WIDTH else " "
+        for treasure in Treasure:
+            name, number = treasure.label, hand.get(treasure.label, 0)
+            slot: Line = [(SYMBOLS[name], name), (f"{number:3} ", "strong"), (name, name)]
+            if not number:
+                text = "".join(part for part, _ in slot)
+                slot = [(" " * len(text) if blank else text, "faint")]
+            line += [*([(gap, "")] if line else []), *slot]
+        return line
+
+    def _extras(self, seat: int, form: str, who: str | None = None) -> list[Line]:
+        """What is there only at times: treasures picked, bought and paid this turn, wild treasures used this round."""
+        player, pay = self.snapshot["players"][seat], self.snapshot["pay"]
+        said: list[tuple[str, list[str]]] = []
+        if player["picks_left"] or player["picked"]:
+            said.append(("picks", [*_in_symbols("picked", player["picked"]), f"{player['picks_left']} to pick"]))
+        if player["bought"]:
+            said.append(("bought", player["bought"]))
+        if pay is not None and seat == self.snapshot["buyer"]:
+            what = f"{words.purchase(pay)}, cost {pay['cost']}"
+            said.append(("pays", [what, *_in_symbols("paid", pay["paid"])]))
+        used = player["wild_used"]
+        owned, buys = player["buildings"], seat == self.snapshot["buyer"]
+        wild = [
+            f"{used[name]} of {owned.get(building.label, 0)} {what} used"
+            for name, what, building in (
+                ("fish", "fish", Building.FISH_VENDOR),
+                ("carrot", "carrots", Building.ROOT_MARKET),
+            )
+            if used[name] or (buys and building.label in owned)
+        ]
+        if wild:
+            said.append(("wild", wild))
+        lines: list[Line] = []
+        for label, parts in said:
+            label = label if who is None else f"{who} {label}"
+            lines += self._wrapped([(form.format(label), "faint")], [[(part, "")] for part in parts])
+        return lines
+
+    def _owned(self, seat: int, label: str) -> list[Line]:
+        owned: list[Line] = [
+            [(name, ""), (f" {_TIMES}{number}" if number > 1 else "", "strong")]
+            for name, number in self.snapshot["players"][seat]["buildings"].items()
+        ]
+        return self._wrapped([(label, "faint"), ("" if label.endswith(" ") else "  ", "")], owned) if owned else []
+
+    def _market(self) -> list[Line]:
+        """The buildings on offer; what they do is left out for those that nobody owns or can buy."""
+        players = self.snapshot["players"]
+        bought = {name for player in players for name in player["bought"]}
+        owned = {name for player in players for name in player["buildings"]}
+        lines = [self._rule("ON OFFER", f"★ star   cost, name, {_TIMES}copies left")]
+        for name, left in self.snapshot["supply"]["buildings"].items():
+            mark = "★" if words.is_star(name) else " "
+            text = f" {mark}{words.cost_of(name)} {name:{_LONGEST_BUILDING}}{f'{_TIMES}{left}':>4}  "
+            style = "" if left and name not in bought else "faint"
+            effects = [[(word, style)] for word in words.building_words(name).split()] if left or name in owned else []
+            lines += self._wrapped([(text, style)], effects, " ")
+        return lines
+
+    def _supplies(self) -> list[Line]:
+        supply = self.snapshot["supply"]
+        lines = [self._rule("SUPPLIES")]
+        for label, key in (("deck", "treasure_deck"), ("discard", "discard")):
+            pile = self.snapshot[key]
+            lines.append([(f" {label:8}{sum(pile.values()):3}    ", "strong"), *self._slots(pile, blank=False)])
+        left = f" hearts  {supply['hearts']:3}    jump tokens {supply['jumps']}"
+        lines.append([(left, "strong")])
+        return lines
+
+    # ------------------------------------------------------------------------------------------------- the compact one
+
+    def _next_cards(self) -> list[Line]:
+        unseen = [_card(name, "") for name in words.unseen_cards(self.snapshot)]
+        last = self.snapshot["level_card"]
+        lines: list[Line] = []
+        if last is not None:
+            lines.append([(_COMPACT_LABEL.format("last card"), "faint"), *_card(last, "now")])
+        nothing: list[Line] = [[("nothing", "faint")]]
+        return [*lines, *self._wrapped([(_COMPACT_LABEL.format("to come"), "faint")], unseen or nothing)]
+
+    def _table(self) -> list[Line]:
+        """A line for each seat below a legend and the heads of the columns.
+
+        The columns are as wide as what is in them; the names get what is left, and if that is too little the hands are
+        written without blanks.
+        """
+        legend = "  ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items())
+        for blank in (" ", ""):
+            columns = [[[(head, "faint")], *(cell(seat) for seat in self.seats)] for head, cell in self._columns(blank)]
+            widths = [max(map(_length, column)) for column in columns]
+            room = self.width - sum(widths) - 2 * len(widths) - _MARKS
+            titles = self._titles(min(room, _LONGEST_TITLE))
+            if room >= _ENOUGH_TITLE:
+                break
+        longest = len(titles[self.seats[0]])
+        lines: list[Line] = [self._rule(legend, "★ first player")]
+        for row, seat in enumerate([None, *self.seats]):
+            asked, first = seat in self.snapshot["active"], seat == self.snapshot["first_player"]
+            title = "" if seat is None else titles[seat]
+            line: Line = [("▶" if asked else " ", "strong"), ("★" if first else " ", "coin")]
+            line += _pad([(title, "asked" if asked else "strong")], longest)
+            for column, width in zip(columns, widths, strict=True):
+                line += [("  ", ""), *_pad(column[row], width)]
+            lines.append(line)
+        return lines
+
+    def _columns(self, blank: str) -> list[tuple[str, Callable[[int], Line]]]:
+        """The head of each column, and what stands in it for a seat."""
+        players = self.snapshot["players"]
+
+        def hearts(seat: int) -> Line:
+            held, most = players[seat]["hearts"], players[seat]["max_hearts"]
+            return [("♥" * held, "heart"), ("♡" * (most - held), "faint")]
+
+        def number(key: str, style: str, what: str) -> Callable[[int], Line]:
+            return lambda seat: [(f"{players[seat][key]:>{len(what)}}", style if players[seat][key] else "faint")]
+
+        def level(seat: int) -> Line:
+            player = players[seat]
+            carried = _hand_in_symbols(player["carried"], blank)
+            if not player["in_level"] and not carried:
+                return [*self._place(seat)]
+            mark = "falls: " if player["falling"] else words.JUMPABLE if player["jumping"] else ""
+            return [(mark, "danger"), *(carried or [("nothing", "faint")])]
+
+        def home(seat: int) -> Line:
+            return _hand_in_symbols(players[seat]["home"], blank) or [("nothing", "faint")]
+
+        def owned(seat: int) -> Line:
+            copies = sum(players[seat]["buildings"].values())
+            return [(f"{copies:>4}", "" if copies else "faint")]
+
+        return [
+            ("hearts", hearts),
+            ("coins", number("coins", "coin", "coins")),
+            ("jumps", number("jumps", "", "jumps")),
+            ("in the level", level),
+            ("at home", home),
+            ("owns", owned),
+        ]
 
 
 def _card(name: str, style: str) -> Line:
@@ -198,131 +478,15 @@ def _card(name: str, style: str) -> Line:
     return [(title, ""), (marks, "danger")]
 
 
-def _seat_title(seat: int, viewer: int | None, names: Sequence[str] | None) -> str:
-    title = f"you, seat {seat}" if seat == viewer else f"seat {seat}"
-    if names is None or seat == viewer:
-        return title
-    name = "".join(c if c.isascii() and c.isprintable() else "?" for c in names[seat])
-    return f"{title} {name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 3] + '...'}"
+def _in_symbols(label: str, hand: Mapping[str, int]) -> list[str]:
+    """The treasures of a hand one by one, the first after a label: ``["paid ■ 2 stone", "● 1 egg"]``."""
+    parts = [f"{SYMBOLS[name]} {number} {name}" for name, number in hand.items()]
+    return [f"{label} {parts[0]}", *parts[1:]] if parts else []
 
 
-def _seat(snapshot: Snapshot, seat: int, title: str) -> list[Line]:
-    player = snapshot["players"][seat]
-    asked = seat in snapshot["active"]
-    hearts, most = player["hearts"], player["max_hearts"]
-    header: Line = [(" ▶ " if asked else "   ", "strong"), (title, "asked" if asked else "strong")]
-    header.append((" ★ " if seat == snapshot["first_player"] else "   ", "coin"))
-    header += _pad([("♥" * hearts, "heart"), ("♡" * (most - hearts), "faint"), (f" {hearts}/{most}", "")], 14)
-    header += [(f"{words.counted(player['coins'], 'coin'):>8}", "coin"), ("   ", "")]
-    jumps = player["jumps"]
-    header += _pad([(words.counted(jumps, "jump token"), "" if jumps else "faint")], 17)
-    header += [(part, style) for part, style in _place(snapshot, seat)]
-    lines = [header]
-    here, home = player["carried"], player["home"]
-    if here or player["in_level"]:
-        lines.append(_hand("carried", here))
-    if home or not (here or player["in_level"]):
-        lines.append(_hand("at home", home))
-    lines += _extras(snapshot, seat)
-    if player["buildings"]:
-        owned: list[Line] = [
-            [(name, ""), (f" {_TIMES}{n}" if n > 1 else "", "strong")] for name, n in player["buildings"].items()
-        ]
-        lines += _wrapped([(f"{_INDENT}{'owns':{_LABEL}}", "faint")], owned)
-    return lines
-
-
-def _place(snapshot: Snapshot, seat: int) -> list[Span]:
-    player = snapshot["players"][seat]
-    if snapshot["phase"] == "over":
-        return [("WINNER", "coin")] if seat in snapshot["winners"] else []
-    if seat == snapshot["buyer"]:
-        return [("buying", "strong")]
-    where = words.place(player)
-    return [(where, {"home": "", "fallen": "faint", "falling": "danger"}.get(where, "strong"))]
-
-
-def _hand(label: str, hand: Mapping[str, int]) -> Line:
-    line: Line = [(f"{_INDENT}{f'{label} {sum(hand.values())}':{_LABEL}}", "faint")]
-    return [*line, *_slots(hand, blank=True)]
-
-
-def _slots(hand: Mapping[str, int], *, blank: bool) -> Line:
-    """The six treasures, each in a place of its own, so that hands can be compared by looking down a column."""
+def _hand_in_symbols(hand: Mapping[str, int], blank: str) -> Line:
+    """A hand in little room: ``"■2 ▼1"``."""
     line: Line = []
-    for treasure in Treasure:
-        name, number = treasure.label, hand.get(treasure.label, 0)
-        slot: Line = [(SYMBOLS[name], name), (f"{number:3} ", "strong"), (name, name)]
-        if not number:
-            text = "".join(part for part, _ in slot)
-            slot = [(" " * len(text) if blank else text, "faint")]
-        line += [*slot, ("   ", "")]
+    for name, number in hand.items():
+        line += [(blank if line else "", ""), (SYMBOLS[name], name), (str(number), "strong")]
     return line
-
-
-def _extras(snapshot: Snapshot, seat: int) -> list[Line]:
-    """What is there only now and then: treasures picked, bought and paid this turn, wild treasures used this round."""
-    player, pay = snapshot["players"][seat], snapshot["pay"]
-    said: list[tuple[str, list[str]]] = []
-    if player["picks_left"] or player["picked"]:
-        picks = [f"picked {_in_symbols(player['picked'])}"] if player["picked"] else []
-        said.append(("picks", [*picks, f"{player['picks_left']} to pick"]))
-    if player["bought"]:
-        said.append(("bought", player["bought"]))
-    if pay is not None and seat == snapshot["buyer"]:
-        paid = [f"paid {_in_symbols(pay['paid'])}"] if pay["paid"] else []
-        said.append(("pays", [f"{words.purchase(pay)}, cost {pay['cost']}", *paid]))
-    used = player["wild_used"]
-    owned, buys = player["buildings"], seat == snapshot["buyer"]
-    wild = [
-        f"{used[name]} of {owned.get(building.label, 0)} {what} used"
-        for name, what, building in (
-            ("fish", "fish", Building.FISH_VENDOR),
-            ("carrot", "carrots", Building.ROOT_MARKET),
-        )
-        if used[name] or (buys and building.label in owned)
-    ]
-    if wild:
-        said.append(("wild", wild))
-    lines: list[Line] = []
-    for label, parts in said:
-        lines += _wrapped([(f"{_INDENT}{label:{_LABEL}}", "faint")], [[(part, "")] for part in parts])
-    return lines
-
-
-def _in_symbols(hand: Mapping[str, int]) -> str:
-    return "  ".join(f"{SYMBOLS[name]} {number} {name}" for name, number in hand.items())
-
-
-def _market(snapshot: Snapshot) -> list[Line]:
-    """The buildings on offer, down the columns: stars first, as they stand in the rules."""
-    on_offer = [*snapshot["supply"]["buildings"].items()]
-    bought = {name for player in snapshot["players"] for name in player["bought"]}
-    cells: list[Line] = []
-    for name, left in on_offer:
-        mark = "★" if words.is_star(name) else " "
-        text = f"{mark}{words.cost_of(name)} {name:{_LONGEST_BUILDING}}{f'{_TIMES}{left}':>3}"
-        cells.append([(text, "" if left and name not in bought else "faint")])
-    rows = -(-len(cells) // _MARKET_COLUMNS)
-    lines = [_rule("ON OFFER", f"★ star   cost, name, {_TIMES}copies left")]
-    for row in range(rows):
-        line: Line = []
-        for cell in cells[row::rows]:
-            line += [(" ", ""), *cell]
-        lines.append(line)
-    return lines
-
-
-def _supplies(snapshot: Snapshot) -> list[Line]:
-    supply = snapshot["supply"]
-    lines = [_rule("SUPPLIES")]
-    for label, key in (("deck", "treasure_deck"), ("discard", "discard")):
-        pile = snapshot[key]
-        lines.append([(f" {label:8}{sum(pile.values()):3}    ", "strong"), *_slots(pile, blank=False)])
-    left = f" hearts  {supply['hearts']:3}    jump tokens {supply['jumps']}"
-    lines.append([(left, "strong")])
-    return lines
-
-
-def _now(snapshot: Snapshot, viewer: int | None) -> Line:
-    return [(f" {words.situation(snapshot, viewer)}", "strong")]

@@ -56,6 +56,50 @@ LASTING = {
 }
 """What a building does as long as one owns it (C6); those without an entry do nothing more."""
 
+CARD_NOTES = {
+    LevelCard.TREASURE_BOX: "draw a treasure",
+    LevelCard.RABBIT: f"{cards.RABBIT_CARROTS} carrots for {cards.RABBIT_CARROTS} new",
+}
+"""What a level card does besides taking hearts, in a few words (C3)."""
+
+_CARD_EFFECTS = {
+    LevelCard.TREASURE_BOX: "Everyone in the level draws 1 treasure.",
+    LevelCard.RABBIT: f"Anyone left in the level who carries {cards.RABBIT_CARROTS} carrots may discard "
+    f"{cards.RABBIT_CARROTS} of them and draw {cards.RABBIT_CARROTS} treasures, once.",
+    LevelCard.SLUDGE_CREATURE: "An owner of Soap Makers takes no damage and draws 1 treasure, jumping or not.",
+    LevelCard.RED_SERPENT: f"Each Temple of Zoz pays an owner in the level {cards.TEMPLE_COINS} coins.",
+}
+"""What a level card does besides taking hearts (C3, L4 to L8)."""
+
+_AT_ONCE = "when you buy it"
+_EFFECTS = {
+    Building.ARCADE: f"At the end of each buy phase you get {cards.ARCADE_COINS} coins if every other player has more "
+    "coins than you.",
+    Building.BAZAAR_OF_ODDITIES: f"Each time you return home with {cards.BAZAAR_TREASURES} or more carried treasures "
+    f"you get {cards.BAZAAR_COINS} coin.",
+    Building.HOTEL: f"Each heart that you buy later gives you {cards.HOTEL_COINS} coins.",
+    Building.TEMPLE_OF_ZOZ: f"Each time the Red Serpent comes while you are in the level you get {cards.TEMPLE_COINS} "
+    "coins, even if you jump or fall.",
+    Building.HERB_HUT: "When you fall, you keep 1 of the treasures you carry.",
+    Building.REPTILE_STABLE: "When you return home, you may discard 1 treasure from home and draw a new one.",
+    Building.HOSPITAL: f"Each time your left or right neighbour falls you get {cards.HOSPITAL_COINS} coins.",
+    Building.OSTRICH_RANCH: "Your eggs count as any treasure when you buy buildings, but not for hearts.",
+    Building.BOWLING_ALLEY: f"Each night you get {cards.MOON_COINS[Building.BOWLING_ALLEY]} coin.",
+    Building.FISH_VENDOR: "Once a round, one fish counts as any treasure, for buildings and hearts.",
+    Building.SMITHY: f"Each building of cost {' or '.join(map(str, SMITHY_COSTS))} that you buy later gives you "
+    f"{SMITHY_COINS} coins.",
+    Building.FISHING_POND: "Each night you draw 1 treasure, after storing, so it is not discarded.",
+    Building.SOAP_MAKERS: "The Sludge Creature does you no damage, and you draw 1 treasure when it comes. A second "
+    "one adds nothing.",
+    Building.HALL_OF_ELDERS: f"Each normal building that you buy later gives you {cards.HALL_COINS} coin.",
+    Building.TOLL_BOOTH: f"Each star building that you buy later gives you {cards.TOLL_COINS} coin.",
+    Building.LABORATORY: "When you fall, you draw 1 treasure after discarding.",
+    Building.LODGE: f"Each night you get {cards.MOON_COINS[Building.LODGE]} coins.",
+    Building.ROOT_MARKET: "Once a round, one carrot counts as any treasure, for buildings and hearts.",
+    Building.ENDLESS_MINE: f"Each night you get {cards.MOON_COINS[Building.ENDLESS_MINE]} coins.",
+}
+"""``LASTING`` in whole sentences (C6)."""
+
 _BUILDING_OF = {building.label: building for building in Building}
 _CARD_OF = {card.label: card for card in LevelCard}
 _QUESTIONS = {
@@ -131,12 +175,52 @@ def unseen_cards(snapshot: Snapshot) -> list[str]:
 def building_words(name: str) -> str:
     """What a building brings: ``"4 coins at once; falling: keep 1 treasure"``."""
     building = _BUILDING_OF[name]
-    facts = BUILDINGS[building]
-    gains = [counted(facts.coins, "coin")] * (facts.coins > 0) + [counted(facts.jumps, "jump token")] * (
-        facts.jumps > 0
-    )
-    parts = [f"{' and '.join(gains)} at once"] if gains else []
+    gains = _gains(building)
+    parts = [f"{gains} at once"] if gains else []
     return "; ".join([*parts, LASTING[building]] if building in LASTING else parts)
+
+
+def _gains(building: Building) -> str:
+    """What the buyer of a building gets once: ``"6 coins and 2 jump tokens"``."""
+    facts = BUILDINGS[building]
+    coins = [counted(facts.coins, "coin")] if facts.coins else []
+    jumps = [counted(facts.jumps, "jump token")] if facts.jumps else []
+    return " and ".join([*coins, *jumps])
+
+
+def explain_building(name: str) -> str:
+    """A building in whole sentences: its cost, what the buyer gets at once, and what it does from then on (C6)."""
+    building = _BUILDING_OF[name]
+    facts = BUILDINGS[building]
+    kind = "star building" if is_star(name) else "building"
+    treasures_ = "1 treasure" if facts.cost == 1 else f"{facts.cost} different treasures"
+    parts = [f"{name}: a {kind} for {treasures_}."]
+    gains = _gains(building)
+    if gains:
+        parts.append(f"You get {gains} {_AT_ONCE}.")
+    return " ".join([*parts, _EFFECTS[building]] if building in _EFFECTS else parts)
+
+
+def explain_card(name: str) -> str:
+    """A level card in whole sentences: what it takes from whom, and what else it does (C3)."""
+    card = _CARD_OF[name]
+    facts = cards.LEVEL_CARDS[card]
+    if not facts.skulls:
+        damage = "No damage."
+    else:
+        jump = "and none to a player who jumps" if facts.jump_symbol else "and jumping does not help"
+        damage = f"{counted(facts.skulls, 'heart')} of damage to everyone in the level, {jump}."
+    return f"{card_words(name)}: {' '.join(filter(None, [damage, _CARD_EFFECTS.get(card)]))}"
+
+
+def named_things() -> list[str]:
+    """Everything that can be explained: the level cards and the buildings."""
+    return [*_CARD_OF, *_BUILDING_OF]
+
+
+def explain(name: str) -> str:
+    """A level card or a building of that name, in whole sentences."""
+    return explain_card(name) if name in _CARD_OF else explain_building(name)
 
 
 def cost_of(name: str) -> int:
@@ -195,8 +279,14 @@ def _ending(snapshot: Snapshot, viewer: int | None) -> str:
     return f"{names} {_verb('win', winners[0], viewer)} with {counted(coins, 'coin')}."
 
 
-def choice_words(snapshot: Snapshot, seat: int, action: int) -> str:
+def choice_words(snapshot: Snapshot, seat: int, action: int, *, short: bool = False) -> str:
     """An action in words, at the decision that the snapshot waits for.
+
+    Args:
+        snapshot: from ``games.snapshot``.
+        seat: the seat that decides.
+        action: the number of the action.
+        short: leave out what a building does.
 
     Raises:
         ValueError: there is no such action.
@@ -213,7 +303,8 @@ def choice_words(snapshot: Snapshot, seat: int, action: int) -> str:
         return f"Go home with {treasures(player['carried'])}"
     if BUY_FIRST <= action < HEART_FIRST:
         name = Building(action - BUY_FIRST).label
-        return f"Buy {name} for {cost_of(name)} ({building_words(name)})"
+        bought = f"Buy {name} for {cost_of(name)}"
+        return bought if short else f"{bought} ({building_words(name)})"
     if HEART_FIRST <= action < TREASURE_FIRST:
         number = player["max_hearts"] + 1
         return f"Buy your {number}th heart with {_treasure(Treasure(action - HEART_FIRST).label, HEART_COSTS[number])}"
