@@ -346,6 +346,30 @@ def test_pictures() -> None:
     assert (picture.dtype, picture.ndim, picture.shape[2]) == (np.uint8, 3, 3)
 
 
+def test_the_opponents_are_named_where_the_game_is_shown() -> None:
+    env = MegalandEnv(opponents=["random:seed=3", "threshold", RandomAgent()], seat=1, render_mode="ansi")
+    env.reset(seed=4)
+    assert env.games.names(0) == ["RandomAgent", "learner", "random:seed=3", "threshold"]
+    board = env.render()
+    for title in ("you, seat 1", "seat 2 random:seed=3", "seat 3 threshold", "seat 0 RandomAgent"):
+        assert title in board
+    pool = MegalandEnv(opponents={"random": 1.0, "threshold": 1.0}, render_mode="ansi")
+    seen = set()
+    for seed in range(8):
+        pool.reset(seed=seed)
+        names = pool.games.names(0)
+        assert names[int(pool.games.seats[0])] == "learner"
+        assert all(f"seat {seat} {name}" in pool.render() for seat, name in enumerate(names) if name != "learner")
+        seen |= set(names)
+    assert seen == {"learner", "random", "threshold"}
+    pool.set_opponents("threshold")
+    pool.reset(seed=1)
+    assert sorted(pool.games.names(0)) == ["learner", "threshold", "threshold", "threshold"]
+    task = make("Megaland-Run-v0", render_mode="ansi")
+    task.reset(seed=1)
+    assert "seat 1 nobody" in task.render()
+
+
 def test_nothing_is_rendered_unasked() -> None:
     env = make()
     env.reset(seed=0)

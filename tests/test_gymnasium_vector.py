@@ -342,3 +342,14 @@ def test_frames() -> None:
     assert frames is not None
     assert len(set(frames)) == 3
     assert make(num_envs=2).render() is None
+
+
+def test_the_opponents_of_each_game_are_named_where_it_is_shown() -> None:
+    env = MegalandVectorEnv(4, opponents={"random": 1.0, "threshold": 1.0}, render_mode="ansi")
+    env.reset(seed=5)
+    boards = env.render()
+    assert boards is not None
+    for game, board in enumerate(boards):
+        names = env.games.names(game)
+        assert names.index("learner") == env.games.seats[game]
+        assert all(f"seat {seat} {name}" in board for seat, name in enumerate(names) if name != "learner")

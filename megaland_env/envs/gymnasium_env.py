@@ -122,7 +122,8 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
 
     def _rendered(self) -> Any:
         assert self.render_mode is not None
-        return render(self.games.games, 0, self.render_mode, viewer=int(self.games.seats[0]))
+        viewer, names = int(self.games.seats[0]), self.games.names(0)
+        return render(self.games.games, 0, self.render_mode, viewer=viewer, names=names)
 
 
 class MegalandEnv(OneLearnerEnv):

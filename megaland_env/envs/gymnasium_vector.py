@@ -235,8 +235,10 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
         """A frame for each game: text (``ansi``) or a picture (``rgb_array``)."""
         if self.render_mode is None:
             return None
-        seats = self.games.seats.tolist()
-        return tuple(render(self.games.games, game, self.render_mode, viewer=seat) for game, seat in enumerate(seats))
+        return tuple(
+            render(self.games.games, game, self.render_mode, viewer=seat, names=self.games.names(game))
+            for game, seat in enumerate(self.games.seats.tolist())
+        )
 
 
 class MegalandVectorEnv(OneLearnerVectorEnv):

@@ -31,6 +31,9 @@ OpponentSpec = (
 LEARNER = -1
 """In the place of an agent's number: the seat is the learner's."""
 
+LEARNER_NAME = "learner"
+"""What the learner is called where a game is shown."""
+
 
 @dataclass(frozen=True)
 class Opponents:
@@ -40,11 +43,17 @@ class Opponents:
         agents: who may play.
         weights: how likely each is at each seat; ``None`` if agent k sits k + 1 places to the left of the learner.
         alike: in what share of the games one agent, drawn once, has all the other seats.
+        names: what the agents are called where a game is shown; by default the names of their classes.
     """
 
     agents: tuple[Agent, ...]
     weights: tuple[float, ...] | None
     alike: float = 0.0
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            object.__setattr__(self, "names", tuple(map(_name_of, self.agents)))
 
     @classmethod
     def of(cls, spec: OpponentSpec | Opponents) -> Opponents:
@@ -63,16 +72,17 @@ class Opponents:
         if isinstance(spec, Opponents):
             return spec
         if isinstance(spec, str) or not isinstance(spec, (Mapping, Sequence)):
-            return cls((make_agent(spec),), (1.0,))
+            return cls((make_agent(spec),), (1.0,), names=(_name_of(spec),))
         entries: list[Any] = list(spec.items()) if isinstance(spec, Mapping) else list(spec)
         if not entries:
             raise ValueError("opponents names nobody")
         if not all(_is_weighted(entry) for entry in entries):
-            return cls(_make_each(entries), None)
+            return cls(_make_each(entries), None, names=tuple(map(_name_of, entries)))
         weights = tuple(float(weight) for _, weight in entries)
         if not (all(0 <= weight < np.inf for weight in weights) and sum(weights) > 0):
             raise ValueError(f"the weights of opponents are {weights}; none may be below 0, and one must be above")
-        return cls(_make_each([agent for agent, _ in entries]), weights)
+        agents = [agent for agent, _ in entries]
+        return cls(_make_each(agents), weights, names=tuple(map(_name_of, agents)))
 
     def check_table(self, num_players: int) -> None:
         """Whether they can fill a table.
@@ -116,6 +126,7 @@ class Seating:
 
     Attributes:
         agents: who has a seat or may get one.
+        names: what each of ``agents`` is called.
         player: (P, N) int16, which of ``agents`` has the seat, or ``LEARNER``.
 
     Raises:
@@ -124,6 +135,7 @@ class Seating:
 
     def __init__(self, num_players: int, num_games: int, opponents: Opponents) -> None:
         self.agents: tuple[Agent, ...] = ()
+        self.names: tuple[str, ...] = ()
         self.player = np.full((num_players, num_games), LEARNER, np.int16)
         self.set_opponents(opponents)
 
@@ -137,19 +149,26 @@ class Seating:
         # Of the agents so far those are kept who still sit somewhere; an agent's number is its position, so it changes.
         seated = np.unique(self.player[self.player != LEARNER])
         agents = [self.agents[number] for number in seated]
-        for agent in opponents.agents:
+        names = [self.names[number] for number in seated]
+        for agent, name in zip(opponents.agents, opponents.names, strict=True):
             if not any(agent is other for other in agents):
                 agents.append(agent)
+                names.append(name)
         numbers = np.full(len(self.agents) + 1, LEARNER, np.int16)
         numbers[seated] = np.arange(seated.size)
         self.player = numbers[self.player]  # LEARNER is -1, and so finds the last entry
         self.agents = tuple(agents)
+        self.names = tuple(names)
         self._opponents = opponents
         self._numbers = np.array([*(_position(agent, agents) for agent in opponents.agents), LEARNER])
 
     def seat(self, games: npt.NDArray[np.int64], seeds: npt.NDArray[np.uint64], learner: npt.NDArray[np.int64]) -> None:
         """Fill the tables of ``games`` (n,), whose seeds and learner's seats are given, for new games."""
         self.player[:, games] = self._numbers[self._opponents.draw(seeds, learner, len(self.player))]
+
+    def names_at(self, game: int) -> list[str]:
+        """(P,) who plays each seat of one game; the learner is called ``LEARNER_NAME``."""
+        return [LEARNER_NAME if number == LEARNER else self.names[number] for number in self.player[:, game].tolist()]
 
     def answers(self, decisions: Decisions, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """(M,) what the agents choose; each is asked once, with all its decisions.
@@ -174,8 +193,10 @@ class Seating:
 
     def restore(self, player: npt.ArrayLike, agents: Sequence[Agent]) -> None:
         """Go back to where ``player`` and ``agents`` were; who plays in games to come is as it is here."""
+        known = dict(zip(map(id, self.agents), self.names, strict=True))
         self.player[:] = player
         self.agents = tuple(agents)
+        self.names = tuple(known.get(id(agent), _name_of(agent)) for agent in agents)
         self.set_opponents(self._opponents)
 
 
@@ -183,6 +204,10 @@ def _share(seeds: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.float64]:
     """(n,) numbers from 0 to 1, one for each game."""
     words = rng.mix(seeds, rng.Purpose.OPPONENT, seat=seat) >> np.uint64(11)
     return words.astype(np.float64) * 2.0**-53
+
+
+def _name_of(agent: str | Agent) -> str:
+    return agent if isinstance(agent, str) else type(agent).__name__
 
 
 def _position(agent: Agent, agents: Sequence[Agent]) -> int:

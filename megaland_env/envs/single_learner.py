@@ -136,6 +136,10 @@ class SingleLearnerGames:
             "seat": self.seats[games],
         }
 
+    def names(self, game: int) -> list[str]:
+        """(P,) who plays each seat of one game: ``"learner"``, and the descriptions of the opponents."""
+        return self._slots.seating.names_at(game)
+
     def _win_shares(self, games: Ints) -> npt.NDArray[np.float64]:
         winners = self.games.winners[games]
         own = winners[np.arange(games.size), self.seats.take(games)]

@@ -28,6 +28,7 @@ from megaland_env.cards import (
 )
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import View
+from megaland_env.envs.opponents import LEARNER_NAME
 from megaland_env.envs.single_learner import Bools, Ints, SingleLearnerGames
 from megaland_env.game import MegalandGames
 from megaland_env.rng import Purpose
@@ -212,6 +213,10 @@ class TaskGames(SingleLearnerGames):
     def results(self, index: npt.ArrayLike) -> dict[str, npt.NDArray[Any]]:
         """Nothing: the rewards say it all."""
         return {}
+
+    def names(self, game: int) -> list[str]:
+        """(2,) the learner, and nobody in the other seat."""
+        return [LEARNER_NAME, "nobody"]
 
     def _start(self, games: Ints, seeds: npt.NDArray[np.uint64]) -> None:
         super()._start(games, seeds)
