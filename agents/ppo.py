@@ -20,9 +20,7 @@ from __future__ import annotations
 import json
 import os
 import reprlib
-import shutil
 import stat
-import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +34,7 @@ from torch import nn
 
 from agents.heuristic import check_seed
 from megaland_env import NUM_ACTIONS, Decisions, action_name
+from megaland_env.files import new_folder
 from megaland_env.observation import FEATURES, FEATURES_VERSION, encode
 from megaland_env.outside_text import printable
 
@@ -114,7 +113,7 @@ class PPOAgent:
 
 
 def save_policy(path: str | Path, layers: Sequence[Layer], *, activation: str, provenance: Mapping[str, Any]) -> Path:
-    """Write a policy to the folder ``path``, beside it first; a policy that is there already is replaced.
+    """Write a policy to the folder ``path``, durably and as a whole; a policy that is there already is replaced.
 
     Args:
         path: the folder; those above it are made if need be.
@@ -124,6 +123,7 @@ def save_policy(path: str | Path, layers: Sequence[Layer], *, activation: str, p
 
     Raises:
         PolicyError: it could not be loaded again.
+        OSError: it cannot be written; ``filename`` says where.
     """
     target = Path(path)
     sizes = [int(layers[0][0].shape[1]), *(int(weight.shape[0]) for weight, _ in layers)]
@@ -138,31 +138,13 @@ def save_policy(path: str | Path, layers: Sequence[Layer], *, activation: str, p
     for number, (weight, bias) in enumerate(layers):
         tensors[f"layers.{number}.weight"] = weight.detach().to("cpu", torch.float32).contiguous()
         tensors[f"layers.{number}.bias"] = bias.detach().to("cpu", torch.float32).contiguous()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part"))
-    try:
-        safetensors.torch.save_file(tensors, beside / WEIGHTS_FILE)
-        text = json.dumps(description, indent=1, allow_nan=False) + "\n"
-        (beside / DESCRIPTION_FILE).write_text(text, encoding="utf-8")
-        load_policy(beside)
-        beside.chmod(0o755)  # temporary folders are private, and so are the files of safetensors
-        (beside / WEIGHTS_FILE).chmod(0o644)
-        replace_folder(beside, target)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
+    text = json.dumps(description, indent=1, allow_nan=False) + "\n"
+    with new_folder(target) as temporary:
+        # As bytes: the library's own writer says in its own way that the disk is full, and without the file's name.
+        (temporary / WEIGHTS_FILE).write_bytes(safetensors.torch.save(tensors))
+        (temporary / DESCRIPTION_FILE).write_text(text, encoding="utf-8")
+        load_policy(temporary)
     return target
-
-
-def replace_folder(new: Path, target: Path) -> None:
-    """Rename a folder, after moving aside what may have the name; both are in the same place."""
-    if not target.exists():
-        os.rename(new, target)
-        return
-    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".old"))
-    os.rename(target, aside / target.name)
-    os.rename(new, target)
-    shutil.rmtree(aside)
 
 
 # ------------------------------------------------------------------------------------------------- reading
