@@ -20,12 +20,19 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBufferSamples
 from stable_baselines3.common.callbacks import BaseCallback
 
-from experiments.self_play import Moment, SelfPlay
+from experiments.self_play import Asked, Moment, SelfPlay
 from megaland_env import NUM_ACTIONS, Kind
 from megaland_env.observation import NUM_FEATURES
 
 NOTHING = -1
 """In the place of a decision's position: there is none."""
+
+SMALLEST_LOG_PROBABILITY = -1e6
+"""Of any action, before masks. A network that goes further has diverged: float32 cannot tell such numbers apart, and
+sb3-contrib's mask, -1e8, would soon forbid nothing any more."""
+
+CHECKED_ROWS = 1024
+"""Decisions of the roll-out that the updated networks are checked on."""
 
 COLUMNS = {
     "kinds": ((), np.uint8),
@@ -36,6 +43,13 @@ COLUMNS = {
     "log_probs": ((), np.float32),
 }
 """What is kept of a decision: names, shapes and types."""
+
+
+class DivergedError(ValueError):
+    """Training that produced numbers that are not finite, or so large that they are of no use.
+
+    The message says after how many decisions, with those of the update that failed, and what was found.
+    """
 
 
 class DecisionBuffer:
@@ -57,6 +71,11 @@ class DecisionBuffer:
         self.returns = columns["values"] + advantages
         self._advantages = torch.from_numpy(advantages)
         self._returns = torch.from_numpy(self.returns)
+
+    def some_observations(self, number: int) -> torch.Tensor:
+        """(at most ``number``, D) the observations of decisions from all over the roll-out."""
+        observations = self._columns["observations"]
+        return observations[:: -(-len(observations) // number)]
 
     def get(self, batch_size: int) -> Generator[MaskableRolloutBufferSamples, None, None]:
         """All decisions in a new order, in as many batches as there are whole ones, all of one size within 1."""
@@ -85,10 +104,12 @@ class AllSeatsPPO(MaskablePPO):
 
     Attributes:
         games: as given.
-        illegal_actions: how many actions were chosen that are not legal; the games would refuse them.
+        illegal_actions: number of actions chosen that are not legal. The first one ends the training
+            (``DivergedError``), so it is 0 in every run that goes on.
+        collected: number of decisions collected so far in this roll-out.
         moment: what the last decision moment brought; for callbacks, in ``on_step``.
-        surprise: for each kind of decision (by its label), the mean of -log p of what was chosen in the last roll-out:
-            the entropy of the policy there, but for the luck of the draw.
+        entropy_by_kind: for each kind of decision (by its label), the mean of -log p of the chosen actions in the last
+            roll-out: an unbiased estimate of the policy's entropy there.
     """
 
     def __init__(self, games: SelfPlay, decisions: int, **settings: Any) -> None:
@@ -101,8 +122,9 @@ class AllSeatsPPO(MaskablePPO):
         self._setup_model()
         self.rollout_buffer = DecisionBuffer()  # type: ignore[assignment]
         self.illegal_actions = 0
+        self.collected = 0
         self.moment: Moment | None = None
-        self.surprise: dict[str, float] = {}
+        self.entropy_by_kind: dict[str, float] = {}
         # What waits for its sequel: the last decision of each seat, and what each seat was paid since.
         self._waiting = {name: np.zeros((0, *shape), dtype) for name, (shape, dtype) in COLUMNS.items()}
         self._waiting_seats = np.zeros(0, np.int64)
@@ -119,7 +141,11 @@ class AllSeatsPPO(MaskablePPO):
         self._waiting_seats, self._paid = waiting["seats"].numpy(), waiting["paid"].numpy()
 
     def learn(self, total_timesteps: int, callback: BaseCallback, reset_num_timesteps: bool = True) -> AllSeatsPPO:  # type: ignore[override]
-        """As MaskablePPO's; so many decisions are learned from."""
+        """Learn from ``total_timesteps`` decisions, as MaskablePPO's method does.
+
+        Raises:
+            DivergedError: the networks are of no use any more; the error comes before anything is saved.
+        """
         if reset_num_timesteps:
             self.num_timesteps = 0
         total = self.num_timesteps + total_timesteps
@@ -135,8 +161,36 @@ class AllSeatsPPO(MaskablePPO):
             self.logger.record("time/total_timesteps", self.num_timesteps)
             self.logger.dump(self.num_timesteps)
             self.train()
+            self.check()
         callback.on_training_end()
         return self
+
+    def check(self) -> None:
+        """Check the last update: its losses, the parameters, and what the networks say to some of its decisions.
+
+        Raises:
+            DivergedError: something is not finite, or some action has nearly no logit.
+        """
+        for name, value in self.logger.name_to_value.items():
+            if name.startswith("train/") and name.endswith("loss") and not np.isfinite(value):
+                raise DivergedError(
+                    self.num_timesteps, f"its {name.removeprefix('train/').replace('_', ' ')} is {value}"
+                )
+        for name, parameter in self.policy.named_parameters():
+            if not bool(torch.isfinite(parameter).all()):
+                raise self._diverged(f"{name} has numbers that are not finite")
+        with torch.no_grad():
+            observations = self.rollout_buffer.some_observations(CHECKED_ROWS)  # type: ignore[attr-defined]
+            log_probabilities = self.policy.get_distribution(observations).distribution.logits
+            values = self.policy.predict_values(observations)
+        if not bool(torch.isfinite(values).all()):
+            raise self._diverged("the value network's answers are not finite")
+        least = float(log_probabilities.min())
+        if not least > SMALLEST_LOG_PROBABILITY:  # NaN is not either
+            raise self._diverged(f"the log-probability of an action is {least:.3g}")
+
+    def _diverged(self, reason: str) -> DivergedError:
+        return DivergedError(f"the policy has diverged at {self.num_timesteps:,} decisions: {reason}")
 
     def _collect(self, callback: BaseCallback) -> bool:
         """Play until there is enough to learn from."""
@@ -147,31 +201,34 @@ class AllSeatsPPO(MaskablePPO):
         last = np.full(self.games.num_seats, NOTHING)  # the position of each seat's last decision
         last[self._waiting_seats] = np.arange(self._waiting_seats.size)
         sequels = []  # for some decisions: what was paid after them, the seat's next decision, and the value if none
-        while bounds[-1] < self.decisions + bounds[0]:
+        followed = 0  # decisions whose sequel is known; advantages are normalised, so an update needs two of them
+        while bounds[-1] < self.decisions + bounds[0] or followed < 2:
             asked = self.games.asked()
             seats = asked.seats
-            with torch.no_grad():
-                actions, values, log_probs = self.policy(torch.from_numpy(asked.observations), action_masks=asked.masks)
+            actions, values, log_probs = self._choose(asked)
             made = np.arange(bounds[-1], bounds[-1] + seats.size)
             known = last[seats] != NOTHING
             sequels.append((last[seats][known], self._paid[seats][known], made[known], 0.0))
+            followed += np.count_nonzero(known)
             self._paid[seats] = 0
             last[seats] = made
             bounds.append(bounds[-1] + seats.size)
-            self.illegal_actions += int(np.count_nonzero(~asked.masks[np.arange(seats.size), actions]))
             parts["kinds"].append(asked.kinds)
             parts["observations"].append(asked.observations)
             parts["masks"].append(asked.masks)
-            parts["actions"].append(actions.numpy())
-            parts["values"].append(values.numpy().reshape(-1))
-            parts["log_probs"].append(log_probs.numpy())
+            parts["actions"].append(actions)
+            parts["values"].append(values)
+            parts["log_probs"].append(log_probs)
 
-            self.moment = self.games.play(actions.numpy())
+            self.moment = self.games.play(actions)
             self._paid += self.moment.rewards
-            ended = self.moment.ended
+            # A seat that the learner took over in the middle of a game (league.py) may end it without any decision.
+            ended = self.moment.ended[last[self.moment.ended] != NOTHING]
+            followed += ended.size
             sequels.append((last[ended], self._paid[ended], NOTHING, self._values_at_cut_off(self.moment)[ended]))
             self._paid[ended] = 0
             last[ended] = NOTHING
+            self.collected = bounds[-1] - bounds[0]
             if not callback.on_step():
                 return False
 
@@ -187,11 +244,34 @@ class AllSeatsPPO(MaskablePPO):
         waiting = last[self._waiting_seats]
         self._waiting = {name: column[waiting] for name, column in columns.items()}
         self.num_timesteps += int(learned.sum())
+        self.collected = 0
         new = {name: column[bounds[0] :] for name, column in columns.items()}
         number, total = np.bincount(new["kinds"]), np.bincount(new["kinds"], -new["log_probs"])
-        self.surprise = {Kind(kind).label: total[kind] / number[kind] for kind in np.flatnonzero(number)}
+        self.entropy_by_kind = {Kind(kind).label: total[kind] / number[kind] for kind in np.flatnonzero(number)}
         callback.on_rollout_end()
         return True
+
+    def _choose(self, asked: Asked) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """(M,) actions drawn from the policy, the values, and the log-probabilities of the actions.
+
+        Raises:
+            DivergedError: the networks' answers are not finite, or an illegal action was chosen.
+        """
+        try:
+            with torch.no_grad():
+                chosen, valued, logged = self.policy(torch.from_numpy(asked.observations), action_masks=asked.masks)
+        except (RuntimeError, ValueError) as error:  # PyTorch does not draw from probabilities that are none
+            if not any(word in str(error) for word in ("probability tensor", "constraint")):
+                raise
+            raise self._diverged(f"no action can be drawn: {str(error).splitlines()[0]}") from error
+        actions, values, log_probs = chosen.numpy(), valued.numpy().reshape(-1), logged.numpy()
+        if not (np.isfinite(values).all() and np.isfinite(log_probs).all()):
+            raise self._diverged("the networks' answers are not finite")
+        illegal = int(np.count_nonzero(~asked.masks[np.arange(actions.size), actions]))
+        self.illegal_actions += illegal
+        if illegal:
+            raise self._diverged("its answers are so large that illegal actions are not masked out")
+        return actions, values, log_probs
 
     def _values_at_cut_off(self, moment: Moment) -> npt.NDArray[np.float32]:
         """(S,) what a seat could have expected where its game was cut off (D4), as SB3 has it; 0 for all others."""

@@ -1,52 +1,73 @@
 """Checkpoints of a training run: folders of numbers and JSON, from which nothing is ever executed.
 
 ``checkpoints/<steps>/`` has the tensors in ``model.pt`` (read with ``weights_only=True``), the games in ``games.json``,
-and all else in ``state.json``. It is written beside and renamed when it is whole, so what has such a name is whole.
+all else in ``state.json``, and the checksums of the three. A folder gets its name when it is complete and has reached
+the disk.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import shutil
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from agents.ppo import PolicyError
 from experiments.all_seats import AllSeatsPPO
+from experiments.checksums import Checksums, seal
 from experiments.league import League
+from experiments.output import warn
+from experiments.train_config import ITSELF
+from megaland_env.files import new_folder, parse_json, read_bytes, read_json, remove_folder
 
-FORMAT = "megaland-checkpoint/3"
+FORMAT, OLDER_FORMAT = "megaland-checkpoint/4", "megaland-checkpoint/3"
+"""The older one has no checksums; it is read for its networks only (``warm_start``)."""
 KEPT = 2
-"""How many checkpoints are kept; the one before the last is there for who would rather go on from it."""
+"""Number of checkpoints kept; a run goes on from the one before the last if the last is damaged."""
+
+MODEL, STATE, GAMES = "model.pt", "state.json", "games.json"
+MOST_BYTES = {MODEL: 1 << 32, STATE: 1 << 26, GAMES: 1 << 30}
+"""Larger files are not read."""
+DAMAGED = ".damaged"
+"""Ending of a checkpoint that could not be used and is kept for whoever wants to look at it."""
 
 
 class CheckpointError(ValueError):
-    """A folder that holds no checkpoint to go on from; the message says what is wrong."""
+    """A folder that holds no usable checkpoint; the message says what is wrong."""
 
 
 def save_checkpoint(folder: Path, model: AllSeatsPPO, league: League, extra: dict[str, Any]) -> Path:
     """Save a run between an update and the next roll-out; with what ``load_checkpoint`` gives back it goes on exactly.
 
+    If there is a checkpoint at these steps already, it stays: a run has only one state there.
+
     Args:
-        folder: of all the checkpoints.
+        folder: where all the checkpoints of the run lie.
         model: with its optimiser, counters and games.
         league: with its names and strengths; the policies lie in their own folders.
         extra: what else the caller wants back, as ``json.dumps`` takes it.
+
+    Raises:
+        OSError: it cannot be written; ``filename`` says where, and nothing has changed.
     """
     steps = model.num_timesteps
     target = folder / f"{steps:012d}"
-    beside = folder / f".{steps:012d}.part"
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(parents=True)
+    if target in checkpoints(folder):
+        return target
     tensors = {
         "policy": model.policy.state_dict(),
         "optimizer": model.policy.optimizer.state_dict(),
         "waiting": model.waiting(),
-        "torch_luck": torch.get_rng_state(),
+        "torch_rng_state": torch.get_rng_state(),
     }
-    torch.save(tensors, beside / "model.pt")
+    # Into memory first: PyTorch's own writer says in its own way that the disk is full, and without the file's name.
+    content = io.BytesIO()
+    torch.save(tensors, content)
     seated = [league.name(agent) for agent in model.games.agents]
     league.forget_all_but(seated)
     state = {
@@ -57,80 +78,123 @@ def save_checkpoint(folder: Path, model: AllSeatsPPO, league: League, extra: dic
         "seated": seated,
         "extra": extra,
     }
-    (beside / "state.json").write_text(json.dumps(state) + "\n", encoding="utf-8")
-    (beside / "games.json").write_text(json.dumps(model.games.snapshot()) + "\n", encoding="utf-8")
-    if target.exists():
-        _remove(target)
-    os.rename(beside, target)
+    with new_folder(target) as temporary:
+        (temporary / MODEL).write_bytes(content.getbuffer())
+        (temporary / STATE).write_text(json.dumps(state) + "\n", encoding="utf-8")
+        (temporary / GAMES).write_text(json.dumps(model.games.snapshot()) + "\n", encoding="utf-8")
+        seal(temporary)
     for old in checkpoints(folder)[:-KEPT]:
-        _remove(old)
+        with suppress(OSError):  # the next one will remove it
+            remove_folder(old)
     return target
 
 
-def _remove(checkpoint: Path) -> None:
-    """Under another name, so that what is left when this is killed is not taken for a checkpoint."""
-    aside = checkpoint.with_name(f".{checkpoint.name}.old")
+def set_aside(checkpoint: Path) -> Path:
+    """Rename a checkpoint that cannot be used, so that it is not taken for one again; returns where it is now."""
+    aside = checkpoint.with_name(f"{checkpoint.name}{DAMAGED}")
+    if aside.exists():
+        remove_folder(aside)
     os.rename(checkpoint, aside)
-    shutil.rmtree(aside)
-
-
-def remove_unfinished(run: Path) -> None:
-    """Remove what was being written beside, or moved aside to be removed, when a run was killed."""
-    for left in [*run.rglob(".*.part"), *run.rglob(".*.old")]:
-        if left.is_dir():
-            shutil.rmtree(left)
-        else:
-            left.unlink(missing_ok=True)
+    return aside
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The whole checkpoints of a run, oldest first."""
-    return sorted(path for path in folder.glob("[0-9]*") if path.is_dir())
+    """The complete checkpoints of a run, oldest first."""
+    return sorted(path for path in folder.glob("[0-9]*") if re.fullmatch("[0-9]+", path.name) and path.is_dir())
 
 
 def last_networks(run: Path) -> dict[str, torch.Tensor]:
-    """The networks of policy and value, as a run's last checkpoint has them: PyTorch's ``state_dict``.
+    """The networks of policy and value, as a run's last usable checkpoint has them: PyTorch's ``state_dict``.
 
     Raises:
-        CheckpointError: there is no checkpoint, or it is damaged.
+        CheckpointError: there is no checkpoint, or all are damaged.
     """
     saved = checkpoints(run / "checkpoints")
     if not saved:
         raise CheckpointError(f"{run} has no checkpoint")
-    try:
-        networks: dict[str, torch.Tensor] = torch.load(saved[-1] / "model.pt", weights_only=True)["policy"]
+    failures = []
+    for checkpoint in reversed(saved):
+        try:
+            networks: dict[str, torch.Tensor] = _tensors(checkpoint, _state(checkpoint)["format"])["policy"]
+        except Exception as error:  # as in load_checkpoint
+            failures.append(f"the checkpoint {checkpoint} cannot be used: {error}")
+            continue
+        for failure in failures:
+            warn(f"{failure}; the networks are those of {checkpoint.name}")
         return networks
-    except Exception as error:  # as in load_checkpoint
-        raise CheckpointError(f"the checkpoint {saved[-1]} cannot be used: {error}") from error
+    raise CheckpointError("; ".join(failures))
 
 
 def load_checkpoint(checkpoint: Path, model: AllSeatsPPO, league: League) -> dict[str, Any]:
     """Bring a new model, with its games, and a new league to where the checkpoint was saved.
 
+    A league snapshot that is missing or damaged is dropped with a warning. If it has seats in the games, the newest of
+    the others takes them, or the learner if there is none.
+
     Returns:
         What was saved as ``extra``.
 
     Raises:
-        CheckpointError: it is damaged, or of another kind of run.
+        CheckpointError: it is damaged, or of another kind of run; model and league are then of no use any more.
     """
     try:
-        state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
-        games = json.loads((checkpoint / "games.json").read_text(encoding="utf-8"))
-        tensors = torch.load(checkpoint / "model.pt", weights_only=True)
+        state = _state(checkpoint)
         if state["format"] != FORMAT:
             raise CheckpointError(f"its format is {state['format']!r}, and not {FORMAT!r}")
+        games = parse_json(Checksums(checkpoint).read(GAMES, MOST_BYTES[GAMES]).decode(), checkpoint / GAMES)
+        tensors = _tensors(checkpoint, state["format"])
         model.policy.load_state_dict(tensors["policy"])
         model.policy.optimizer.load_state_dict(tensors["optimizer"])
         model.wait(tensors["waiting"])
-        for name, strength in state["snapshots"].items():
-            league.add(name, strength)
+        seated = _restore_league(league, state["snapshots"], state["seated"])
         model.games.set_opponents(league.pool())
-        model.games.restore(games, [league.agent(name) for name in state["seated"]])
+        model.games.restore(games, [league.agent(name) for name in seated])
         model.num_timesteps = int(state["steps"])
         model._n_updates = int(state["updates"])
-        torch.set_rng_state(tensors["torch_luck"])
+        torch.set_rng_state(tensors["torch_rng_state"])
         extra: dict[str, Any] = state["extra"]
         return extra
     except Exception as error:  # whatever is wrong with a file shows in its own way
-        hint = "without its folder, the run goes on from the one before"
-        raise CheckpointError(f"the checkpoint {checkpoint} cannot be used: {error}; {hint}") from error
+        raise CheckpointError(f"the checkpoint {checkpoint} cannot be used: {error}") from error
+
+
+def _state(checkpoint: Path) -> dict[str, Any]:
+    state: dict[str, Any] = read_json(checkpoint / STATE, MOST_BYTES[STATE])
+    if state["format"] != OLDER_FORMAT:
+        Checksums(checkpoint).verify(STATE)
+    return state
+
+
+def _tensors(checkpoint: Path, version: str) -> dict[str, Any]:
+    if version == OLDER_FORMAT:
+        content = read_bytes(checkpoint / MODEL, MOST_BYTES[MODEL])
+    else:
+        content = Checksums(checkpoint).read(MODEL, MOST_BYTES[MODEL])
+    tensors: dict[str, Any] = torch.load(io.BytesIO(content), weights_only=True)
+    for name, tensor in tensors["policy"].items():
+        if not bool(torch.isfinite(tensor).all()):
+            raise CheckpointError(f"{name} is not made of finite numbers")
+    return tensors
+
+
+def _restore_league(league: League, strengths: dict[str, float], seated: list[str]) -> list[str]:
+    """Take in the snapshots; returns who has the seats."""
+    for name, strength in strengths.items():
+        league.add(name, strength)
+    damaged = []
+    for name in dict.fromkeys([*strengths, *seated]):
+        try:
+            league.agent(name)
+        except PolicyError as error:
+            league.drop(name)
+            damaged.append((name, error))
+    substitute = league.substitute()
+    for name, error in damaged:
+        whom = "the learner" if substitute == ITSELF else f"the snapshot {substitute}"
+        seats = f"; its seats in the games that run go to {whom}" if name in seated else ""
+        warn(
+            f"the league snapshot {league.path(name)} is left out: {error}{seats}. "
+            "The run goes on, but not exactly as it would have with it"
+        )
+    lost = {name for name, _ in damaged}
+    return [substitute if name in lost else name for name in seated]

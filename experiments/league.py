@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 from agents.ppo import PPOAgent
 from experiments.self_play import SelfPlay
 from experiments.train_config import ITSELF, SNAPSHOTS
-from megaland_env.agent import Agent, make_agent
+from megaland_env.agent import Agent, announced_only, make_agent
 
 MEMORY = 2000
 """Over how many of its seats the strength of a snapshot is averaged."""
@@ -30,21 +32,32 @@ class League:
         shares: of agents by name, of ``ITSELF`` and of ``SNAPSHOTS``.
         most_snapshots: kept at once.
         folder: where the snapshots lie.
+        announced_only: whether the agents were named by a file rather than by a person, so that only announced agents
+            may be made (``megaland_env.agent.announced_only``).
 
     Attributes:
         strengths: of the snapshots in the league, by name, oldest first.
     """
 
-    def __init__(self, shares: Mapping[str, float], most_snapshots: int, folder: str | Path) -> None:
+    def __init__(
+        self, shares: Mapping[str, float], most_snapshots: int, folder: str | Path, *, announced_only: bool = False
+    ) -> None:
         self._snapshot_share = shares.get(SNAPSHOTS, 0.0)
         self._fixed = {name: share for name, share in shares.items() if share > 0 and name != SNAPSHOTS}
         self._most_snapshots = most_snapshots
         self._folder = Path(folder)
+        self._announced_only = announced_only
         self._agents: dict[str, Agent] = {ITSELF: SelfPlay.itself}
         self.strengths: dict[str, float] = {}
 
     def path(self, name: str) -> Path:
-        """Where the snapshot of this name belongs."""
+        """Where the snapshot of this name belongs.
+
+        Raises:
+            ValueError: snapshots have no such names; this one might lead out of the folder.
+        """
+        if not re.fullmatch("[0-9a-z]+", name):
+            raise ValueError(f"{name!r} is not the name of a snapshot")
         return self._folder / name
 
     def add(self, name: str, strength: float = EQUAL) -> None:
@@ -55,6 +68,15 @@ class League:
             if len(self.strengths) == self._most_snapshots:
                 del self.strengths[min(self.strengths, key=lambda other: self.strengths[other])]
             self.strengths[name] = strength
+
+    def drop(self, name: str) -> None:
+        """Take a snapshot out, if it is in."""
+        self._agents.pop(name, None)
+        self.strengths.pop(name, None)
+
+    def substitute(self) -> str:
+        """Name of the agent that takes the seats of a snapshot that cannot be used: the newest one, or the learner."""
+        return max(self.strengths, default=ITSELF)
 
     def note(self, agent: Agent, seats: int, wins: float) -> None:
         """An opponent had so many seats in games that are over, and won so often, in units of a fair share."""
@@ -72,9 +94,18 @@ class League:
         return pool or [(SelfPlay.itself, 1.0)]
 
     def agent(self, name: str) -> Agent:
-        """The agent of a name, made when first needed; it may have left the league and still play its last games."""
+        """The agent of a name, made when first needed; it may have left the league and still play its last games.
+
+        Raises:
+            PolicyError: it is a snapshot that is missing or damaged.
+            ValueError: there is no such agent, or it may not be named by a file.
+        """
         if name not in self._agents:
-            self._agents[name] = make_agent(name) if name in self._fixed else PPOAgent(self.path(name), greedy=False)
+            if name in self._fixed:
+                with announced_only() if self._announced_only else nullcontext():
+                    self._agents[name] = make_agent(name)
+            else:
+                self._agents[name] = PPOAgent(self.path(name), greedy=False)
         return self._agents[name]
 
     def name(self, agent: Agent) -> str:

@@ -16,7 +16,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +85,28 @@ def games_bar() -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=errors, transient=True, disable=not shown, speed_estimate_period=600) as bar:
         task = bar.add_task("games", total=None)
         yield lambda finished, total: bar.update(task, completed=finished, total=total)
+
+
+def warn(message: str) -> None:
+    """Say on the standard error what went wrong without ending the command."""
+    with suppress(OSError):  # nobody may be listening any more
+        say(f"megaland: warning: {message}", error=True)
+
+
+@contextmanager
+def decoration(what: str) -> Iterator[None]:
+    """Make something that the result is complete without: whatever goes wrong in the block is a warning.
+
+    Save what is worth keeping first; pictures, tables and reports come after it, in such a block.
+
+    Args:
+        what: is made, for the warning: "curve.png".
+    """
+    try:
+        yield
+    except Exception as error:
+        reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        warn(f"there is no {what}: {reason or type(error).__name__}")
 
 
 def check_writable(path: str | Path) -> None:

@@ -82,7 +82,7 @@ class SelfPlay:
         configs: of the games; each is played in a block of slots, as even as they can be.
         num_games: slots in all.
         opponents: ``Opponents.of``; ``itself`` may be among them.
-        alike: in what share of the games all the other seats have the same opponent.
+        same_opponent_share: share of the games in which all the other seats have the same opponent.
         reward: as in ``MegalandGames``.
         seed: the base seed. Slot i plays the game of seed i of ``rng.run_seeds``, and then its next episodes.
 
@@ -99,11 +99,11 @@ class SelfPlay:
         num_games: int,
         *,
         opponents: OpponentSpec,
-        alike: float = 0.0,
+        same_opponent_share: float = 0.0,
         reward: str | Reward,
         seed: int,
     ) -> None:
-        self._alike = alike
+        self._same_opponent_share = same_opponent_share
         drawn = self._drawn_from(opponents)
         self.seconds = {"engine": 0.0, "opponents": 0.0, "encoding": 0.0}
         self._blocks: list[_Tables] = []
@@ -122,7 +122,7 @@ class SelfPlay:
             block.find_learners()
 
     def _drawn_from(self, opponents: OpponentSpec) -> Opponents:
-        return replace(Opponents.of(opponents), alike=self._alike)
+        return replace(Opponents.of(opponents), same_opponent_share=self._same_opponent_share)
 
     def asked(self) -> Asked:
         """What the learner must decide now."""

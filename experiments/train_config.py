@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from numbers import Real
 from typing import Any
 
 from agents.ppo import ACTIVATIONS
@@ -33,16 +34,14 @@ class TrainConfig:
     """What ``train`` is asked for; each field says what it is, and is an option of ``megaland train``.
 
     Raises:
-        ValueError: a field has no meaning.
+        ValueError: a field is invalid.
     """
 
-    folder: str = field(
-        metadata={"help": "of the run; it must not exist (the first free of runs/ppo-1, runs/ppo-2, ...)"}
-    )
-    total_steps: int = _option(2_000_000, "decisions to learn from in all")
+    folder: str = _option("", "of the run (runs/ppo-1, or the next one that is free or has the same run)")
+    total_steps: int = _option(2_000_000, "decisions to learn from in all, such as 2e6")
     players: tuple[int, ...] = _option((2, 3, 4, 5), "at the tables; all sizes are trained at once")
     markets: tuple[str, ...] = _option(("spread",), "of the games: spread, random or both")
-    seed: int = _option(0, "of the networks, the games and the luck of the learner")
+    seed: int = _option(0, "of the networks, the games and the drawn actions")
     threads: int = _option(1, "of PyTorch; with so small a network more than one hardly helps")
 
     num_envs: int = _option(1024, "games at once")
@@ -66,11 +65,13 @@ class TrainConfig:
     opponents: dict[str, float] = field(
         default_factory=OPPONENTS.copy,
         metadata={
-            "help": "who has the seats beside the learner's, and how often: agents, itself and its snapshots "
+            "help": "who has the seats other than the learner's, and how often: agents, itself and its snapshots "
             f"({shares_text(OPPONENTS)})"
         },
     )
-    alike: float = _option(0.0, "share of the games in which all seats beside the learner's have the same opponent")
+    same_opponent_share: float = _option(
+        0.0, "share of the games in which all seats other than the learner's have the same opponent"
+    )
     snapshot_every: int = _option(500_000, "decisions between two snapshots")
     snapshots_kept: int = _option(4, "in the league; the easiest leaves")
 
@@ -81,6 +82,12 @@ class TrainConfig:
     eval_sampled: bool = _option(False, "evaluate actions drawn by their probabilities, not the most likely ones")
 
     def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if type(each.default) is int:
+                object.__setattr__(self, each.name, whole_number(value, each.name))
+            elif isinstance(each.default, tuple) and isinstance(each.default[0], int):
+                object.__setattr__(self, each.name, tuple(whole_number(size, each.name) for size in value))
         counts = ("total_steps", "threads", "num_envs", "rollout", "batch_size", "n_epochs")
         for name in (*counts, "snapshot_every", "checkpoint_every", "anchor_every"):
             if getattr(self, name) < 1:
@@ -93,7 +100,7 @@ class TrainConfig:
         for name in ("learning_rate", "clip_range", "ent_coef", "vf_coef", "max_grad_norm"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be a number of at least 0")
-        for name in ("gamma", "gae_lambda", "alike"):
+        for name in ("gamma", "gae_lambda", "same_opponent_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be a number from 0 to 1")
         if self.activation not in ACTIVATIONS:
@@ -122,14 +129,30 @@ class TrainConfig:
         """The reverse of ``to_dict``.
 
         Raises:
-            ValueError: a field is unknown or has no meaning.
+            ValueError: a field is unknown or invalid.
         """
         if not isinstance(values, Mapping) or not isinstance(values.get("opponents", {}), Mapping):
             raise ValueError("the configuration of a run and its opponents must be objects")
+        values = {_FORMER_NAMES.get(name, name): value for name, value in values.items()}
         unknown = set(values) - {each.name for each in fields(cls)}
         if unknown:
             raise ValueError(f"a training run has no field {sorted(unknown)[0]!r}")
         return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+_FORMER_NAMES = {"alike": "same_opponent_share"}
+"""Of fields, in runs of version 0.1.0."""
+
+
+def whole_number(value: Any, name: str) -> int:
+    """A whole number, which may be a float without a fraction, such as 1e6.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and value == int(value):
+        return int(value)
+    raise ValueError(f"{name} is {value!r}; it must be a whole number")
 
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -17,9 +18,9 @@ from typing import Any
 import pytest
 import torch
 
-import experiments.checkpoints
+import experiments.checksums
 import experiments.train
-from experiments.checkpoints import checkpoints, remove_unfinished
+from experiments.checkpoints import checkpoints
 from experiments.evaluate import evaluate
 from experiments.learning_curves import CurveFile
 from experiments.train import Training, resume, train
@@ -45,7 +46,7 @@ def files(folder: Path) -> set[str]:
 def test_killed_before_it_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no folder of a run that could be neither begun nor resumed."""
     config = tiny(tmp_path / "run", total_steps=128, players=(2,), eval_games=0, opponents={"itself": 1.0})
-    monkeypatch.setattr(experiments.train, "write_json", kill)
+    monkeypatch.setattr(experiments.checksums, "write_bytes", kill)
     with pytest.raises(Killed):
         train(config)
     monkeypatch.undo()
@@ -96,38 +97,43 @@ def test_killed_while_old_checkpoints_are_removed(tmp_path: Path, monkeypatch: p
     config = tiny(tmp_path / "run", checkpoint_every=128, eval_games=0, players=(2,), opponents={"itself": 1.0})
 
     def half(path: Path, **_: Any) -> None:
-        if any(path.glob("*")):
-            next(path.glob("*")).unlink()
+        if path.parent.name == "checkpoints":
+            next(file for file in path.rglob("*") if file.is_file()).unlink()
             raise Killed
 
-    monkeypatch.setattr(experiments.checkpoints.shutil, "rmtree", half)
+    monkeypatch.setattr(shutil, "rmtree", half)
     with pytest.raises(Killed):
         train(config)
     monkeypatch.undo()
     saved = checkpoints(tmp_path / "run" / "checkpoints")
     assert len(saved) == 2
     for checkpoint in saved:
-        assert sorted(path.name for path in checkpoint.iterdir()) == ["games.json", "model.pt", "state.json"]
+        assert sorted(path.name for path in checkpoint.iterdir()) == [
+            "SHA256SUMS",
+            "games.json",
+            "model.pt",
+            "state.json",
+        ]
     assert list((tmp_path / "run" / "checkpoints").glob(".*.old"))
     resume(tmp_path / "run")
     assert not list((tmp_path / "run" / "checkpoints").glob(".*"))
 
 
 def test_what_was_not_finished_is_removed(tmp_path: Path) -> None:
-    kept = ["config.json", "league/000000000128/policy.json", "policy/policy.json", "checkpoints/000000000128/model.pt"]
-    unfinished = [
+    run = train(tiny(tmp_path / "run", total_steps=128, players=(2,), eval_games=0)).parent
+    kept = files(run)
+    for name in (
         ".progress.csv.x1.part",
         ".policy.x2.part/policy.json",
         ".policy.x3.old/policy/policy.json",
         "league/.000000000256.x4.part/policy.safetensors",
         "checkpoints/.000000000256.part/model.pt",
         "checkpoints/.000000000001.old/state.json",
-    ]
-    for name in (*kept, *unfinished):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("x")
-    remove_unfinished(tmp_path)
-    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == set(kept)
+    ):
+        (run / name).parent.mkdir(parents=True, exist_ok=True)
+        (run / name).write_text("x")
+    resume(run)
+    assert files(run) - {"league"} == kept - {"league"}
 
 
 def test_a_row_that_was_not_finished_is_dropped(tmp_path: Path) -> None:

@@ -428,14 +428,14 @@ def test_a_pool_is_drawn_by_its_weights() -> None:
 
 
 def test_alike_one_agent_has_all_seats_of_a_share_of_the_games() -> None:
-    opponents = replace(Opponents.of({"random": 1.0, "threshold": 3.0}), alike=0.4)
+    opponents = replace(Opponents.of({"random": 1.0, "threshold": 3.0}), same_opponent_share=0.4)
     seeds = np.arange(4000, dtype=np.uint64)
     drawn = opponents.draw(seeds, np.full(4000, 2), 5)[[0, 1, 3, 4]]
     for seat in range(4):  # at each seat alone they are drawn as ever
         assert np.bincount(drawn[seat]) / 4000 == pytest.approx([0.25, 0.75], abs=0.03)
     of_one_kind = (drawn == drawn[0]).all(axis=0).mean()
     assert of_one_kind == pytest.approx(0.4 + 0.6 * (0.25**4 + 0.75**4), abs=0.03)
-    always = replace(opponents, alike=1.0).draw(seeds, np.full(4000, 0), 5)[1:]
+    always = replace(opponents, same_opponent_share=1.0).draw(seeds, np.full(4000, 0), 5)[1:]
     assert (always == always[0]).all()
 
 

@@ -81,7 +81,7 @@ def test_every_game_has_a_seat_of_the_learner() -> None:
     number = block._learns.sum(axis=0)
     assert set(number) == {1, 2, 3, 4, 5}
     assert number.mean() == pytest.approx(1 + 4 * 0.5, abs=0.25)
-    games = some_games(200, (5,), alike=1.0)
+    games = some_games(200, (5,), same_opponent_share=1.0)
     for _ in range(2):
         assert set(games._blocks[0]._learns.sum(axis=0)) == {1, 5}
         games.set_opponents({SelfPlay.itself: 1.0, RandomAgent(): 1.0})
@@ -311,7 +311,7 @@ def test_before_the_first_update_probabilities_are_those_of_the_roll_out() -> No
     assert model.illegal_actions == 0
 
 
-def test_surprise_is_the_entropy_where_all_actions_are_equal() -> None:
+def test_entropy_by_kind_is_exact_where_all_actions_are_equal() -> None:
     model = learner(some_games(20, (3,)))
     with torch.no_grad():
         model.policy.action_net.weight.zero_()
@@ -319,8 +319,8 @@ def test_surprise_is_the_entropy_where_all_actions_are_equal() -> None:
     callback = Quiet(1)
     callback.init_callback(model)
     assert model._collect(callback)
-    assert model.surprise["run"] == pytest.approx(np.log(2), abs=1e-5)  # to stay or to leave
-    assert set(model.surprise) <= {kind.label for kind in Kind}
+    assert model.entropy_by_kind["run"] == pytest.approx(np.log(2), abs=1e-5)  # to stay or to leave
+    assert set(model.entropy_by_kind) <= {kind.label for kind in Kind}
 
 
 def test_it_learns_to_beat_random_players() -> None:

@@ -42,13 +42,13 @@ class Opponents:
     Attributes:
         agents: who may play.
         weights: how likely each is at each seat; ``None`` if agent k sits k + 1 places to the left of the learner.
-        alike: in what share of the games one agent, drawn once, has all the other seats.
+        same_opponent_share: share of the games in which one agent, drawn once, has all the other seats.
         names: what the agents are called where a game is shown; by default the names of their classes.
     """
 
     agents: tuple[Agent, ...]
     weights: tuple[float, ...] | None
-    alike: float = 0.0
+    same_opponent_share: float = 0.0
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -110,8 +110,8 @@ class Opponents:
             return np.where(places > 0, 0, LEARNER)
         bounds = np.cumsum(self.weights)
         shares = np.stack([_share(seeds, seat) for seat in range(num_players)])
-        if self.alike:
-            shares = np.where(_share(seeds, num_players) < self.alike, shares[0], shares)
+        if self.same_opponent_share:
+            shares = np.where(_share(seeds, num_players) < self.same_opponent_share, shares[0], shares)
         drawn = np.searchsorted(bounds, shares * bounds[-1], side="right")
         return np.where(places > 0, drawn, LEARNER)
 
