@@ -76,6 +76,17 @@ def test_a_command_exists(command: str, capsys: pytest.CaptureFixture[str]) -> N
     assert f"megaland {command}" in capsys.readouterr().out
 
 
+def test_the_picture_of_the_buildings_is_of_the_games_that_the_commands_above_it_record() -> None:
+    """It needs agents that leave some purchases to chance, and the report must read what ``simulate`` has written."""
+    before = README[: README.index("docs/buildings.png")]
+    block = before[before.rindex("```console") :].replace("\\\n", " ")
+    simulated, reported = (line.split() for line in block.splitlines() if line.startswith("megaland"))
+    agents = [word for word in simulated[2:] if ":" in word]
+    assert len(agents) == 4
+    assert all(agent.startswith("explorer:policy=") for agent in agents)
+    assert reported == ["megaland", "report", simulated[simulated.index("--out") + 1]]
+
+
 def test_what_it_links_to_is_there() -> None:
     for target in re.findall(r"\]\(((?!https:)[^)#]+)\)", README):
         assert (ROOT / target).exists(), target
