@@ -1,6 +1,13 @@
-"""The errors of the engine that have a name of their own."""
+"""The errors of the engine that have a name of their own.
+
+Errors cross process boundaries: Gymnasium's ``AsyncVectorEnv``, ``multiprocessing.Pool`` and Ray pickle them, and some
+make them again from their message alone. So every error of this project can be made from one string, and keeps its
+attributes in ``__dict__``, which pickle and ``copy`` carry over.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class IllegalActionError(ValueError):
@@ -11,11 +18,21 @@ class IllegalActionError(ValueError):
         seat: the seat that chose it.
         action: its number.
         legal: the names of the actions that are legal for the seat.
+
+    In an error that was made from its message alone (``type(error)(str(error))``) the numbers are -1 and ``legal`` is
+    empty.
     """
 
-    def __init__(self, message: str, game: int, seat: int, action: int, legal: list[str]) -> None:
+    def __init__(
+        self,
+        message: str,
+        game: int = -1,
+        seat: int = -1,
+        action: int = -1,
+        legal: Sequence[str] = (),
+    ) -> None:
         super().__init__(message)
         self.game = game
         self.seat = seat
         self.action = action
-        self.legal = legal
+        self.legal = list(legal)
