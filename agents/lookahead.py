@@ -15,6 +15,7 @@ from agents.win_chance import win_chances
 from megaland_env import NUM_ACTIONS, Decisions, Kind, MegalandGames
 from megaland_env.actions import STAY
 from megaland_env.agent import Agent, make_agent
+from megaland_env.rewards import win_shares
 
 MOST_GAMES = 1 << 16
 """About so many roll-outs are in memory at once: enough for the engine to be fast, and some 30 megabytes."""
@@ -138,8 +139,7 @@ class LookaheadAgent:
 
 def _worth(games: MegalandGames, index: Ints, seats: Ints) -> Values:
     """(n,) of some games, what each is worth to one of its seats."""
-    won = games.winners[index]
-    worth: Values = won[np.arange(index.size), seats] / np.maximum(np.count_nonzero(won, axis=1), 1)
+    worth: Values = win_shares(games.winners[index])[np.arange(index.size), seats]
     unfinished = games.kind[index] != Kind.NONE
     if unfinished.any():
         chances = win_chances(games.rows(index[unfinished], seats[unfinished]).view)[:, 0]

@@ -60,8 +60,7 @@ def play(players: int, games: int, seed: int) -> tuple[Floats, Floats]:
             rows = np.flatnonzero(owners == number)
             answers[rows] = agent.act(decisions[rows])
         batch.step(batch.scatter(decisions, answers))
-    shares = batch.winners / np.maximum(batch.winners.sum(axis=1, keepdims=True), 1)
-    return np.concatenate(measured), shares[np.concatenate(of_game)]
+    return np.concatenate(measured), batch.win_shares[np.concatenate(of_game)]
 
 
 def fit(data: list[tuple[Floats, Floats]]) -> Floats:

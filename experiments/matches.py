@@ -12,6 +12,7 @@ import numpy.typing as npt
 from megaland_env import Decisions, Kind, MegalandConfig, MegalandGames, action_name, rng
 from megaland_env.actions import NUM_ACTIONS
 from megaland_env.agent import Agent, make_agent
+from megaland_env.rewards import win_shares
 
 DEFAULT_BATCH = 32_768
 """Games played at once: enough for the engine to be fast; they take some tens of megabytes."""
@@ -58,8 +59,7 @@ class Matches:
     @property
     def shares(self) -> npt.NDArray[np.float64]:
         """(N, P) the share of the win: 1 / number of winners for each of them, 0 for the others."""
-        shares: npt.NDArray[np.float64] = self.winners / np.maximum(self.winners.sum(axis=1, keepdims=True), 1)
-        return shares
+        return win_shares(self.winners)
 
     @property
     def places(self) -> npt.NDArray[np.int64]:

@@ -19,7 +19,7 @@ from megaland_env.agent import Agent
 from megaland_env.envs.opponents import LEARNER, Opponents, OpponentSpec
 from megaland_env.envs.slots import Slots, blocks_of
 from megaland_env.observation import encode
-from megaland_env.rewards import Reward
+from megaland_env.rewards import Reward, win_shares
 
 Ints = npt.NDArray[np.int64]
 
@@ -246,8 +246,7 @@ class _Tables:
         return moment
 
     def _after(self, rewards: npt.NDArray[np.float32], over: Ints) -> Moment:
-        winners = self.games.winners[over]
-        shares = (winners / np.maximum(winners.sum(axis=1, keepdims=True), 1)).T  # (P, games that are over)
+        shares = win_shares(self.games.winners[over]).T  # (P, games that are over)
         seat, number = np.nonzero(self._learns[:, over])
         game = over[number]
         results = np.column_stack([shares[seat, number], self.games.coins[game, seat], self.games.rounds[game]])

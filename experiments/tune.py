@@ -163,8 +163,7 @@ def worths(
                 agent = candidate if player < 0 else opponents[player]
                 actions[rows] = agent.act(decisions[rows])
             batch.step(batch.scatter(decisions, actions))
-        wins = batch.winners / np.maximum(batch.winners.sum(axis=1, keepdims=True), 1)
-        own = wins[np.arange(sits.size), sits]
+        own = batch.win_shares[np.arange(sits.size), sits]
         total += players * own.reshape(len(variants), games_each).mean(axis=1)
     return total / (MAX_PLAYERS - MIN_PLAYERS + 1)
 

@@ -15,7 +15,7 @@ from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
 from megaland_env.errors import IllegalActionError
 from megaland_env.events import EventColumns, EventLog, in_words
-from megaland_env.rewards import Outcome, Reward, make_reward
+from megaland_env.rewards import Outcome, Reward, make_reward, win_shares
 from megaland_env.rng import constant
 from megaland_env.rules import ANSWERS, play_on
 from megaland_env.rules.flow import Answer, Moves
@@ -139,6 +139,14 @@ class MegalandGames:
     def winners(self) -> Bools:
         """(N, P) who has won; nobody has in a truncated game."""
         return self._state.winners.T
+
+    @property
+    def win_shares(self) -> npt.NDArray[np.float64]:
+        """(N, P) the share of the win of each seat: 1 / number of winners for each winner, 0 for all others.
+
+        All zeros for a game that was truncated or is not over.
+        """
+        return win_shares(self.winners)
 
     @property
     def terminated(self) -> Bools:

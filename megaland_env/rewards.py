@@ -39,6 +39,19 @@ class Outcome(NamedTuple):
     observes: npt.NDArray[np.bool_]
 
 
+def win_shares(winners: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """Shares of the win at each table: 1 / number of winners for each winner, 0 for everybody else (N5, D4).
+
+    Args:
+        winners: (..., P) bool, who has won; nobody in a truncated game or in one that is not over.
+
+    Returns:
+        (..., P) float64.
+    """
+    shares: npt.NDArray[np.float64] = winners / np.maximum(winners.sum(axis=-1, keepdims=True), 1)
+    return shares
+
+
 class Reward(Protocol):
     """What the engine takes as a reward."""
 
@@ -55,9 +68,8 @@ class Win:
 
     def __call__(self, outcome: Outcome) -> npt.NDArray[np.float64]:
         """(n, P): 1 - 1/P for a sole winner, -1/P for the others."""
-        number = outcome.winners.sum(axis=1, keepdims=True)
-        share = outcome.winners / np.maximum(number, 1)
-        reward: npt.NDArray[np.float64] = np.where(number > 0, share - 1 / outcome.winners.shape[1], 0.0)
+        won = outcome.winners.any(axis=1, keepdims=True)
+        reward: npt.NDArray[np.float64] = win_shares(outcome.winners) - won / outcome.winners.shape[1]
         return reward
 
 

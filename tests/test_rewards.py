@@ -206,3 +206,18 @@ def test_rewards_by_name() -> None:
     for gamma in (-0.1, 1.1, float("nan")):
         with pytest.raises(ValueError, match=r"gamma is .* from 0 to 1"):
             Shaped(gamma)
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+def test_win_shares_of_sole_shared_and_no_wins(players: int) -> None:
+    """N5: tied players share the win equally; D4: nobody has won a game that was cut off."""
+    games = ending(35, 60, num_players=players)
+    assert games.win_shares.shape == (60, players)
+    assert games.win_shares.dtype == np.float64
+    assert not games.win_shares.any()  # nobody has won yet
+    play(games, np.random.default_rng(35))
+    for share, won, cut_off in zip(games.win_shares, games.winners, games.truncated, strict=True):
+        winners = np.flatnonzero(won).tolist()
+        assert share.tolist() == [1 / len(winners) if seat in winners else 0 for seat in range(players)]
+        assert share.sum() == pytest.approx(0 if cut_off else 1)
+    assert {0, 1, 2} <= set(games.winners.sum(axis=1).tolist())

@@ -299,9 +299,8 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
 
     def _infos_at_end(self, ended: Bools) -> Infos:
         """What there is to say of the games that are over, with zeros for the others."""
-        winners = self.games.winners
         values_of: dict[str, npt.NDArray[Any]] = {
-            "win_share": winners / np.maximum(winners.sum(axis=1, keepdims=True), 1),
+            "win_share": self.games.win_shares,
             "coins": self.games.coins,
             "rounds": self.games.rounds,
             "episode_return": self._returns,

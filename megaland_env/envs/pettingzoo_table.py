@@ -200,8 +200,7 @@ class PettingZooTable:
         masks = zip(self.possible_agents, self._masks.copy(), strict=True)
         infos: dict[str, Info] = {agent: {"action_mask": mask} for agent, mask in masks}
         if self._over:
-            winners, coins = self.games.winners[0], self.games.coins[0].tolist()
-            shares = (winners / max(1, np.count_nonzero(winners))).tolist()
+            shares, coins = self.games.win_shares[0].tolist(), self.games.coins[0].tolist()
             for agent, seat in self._seat.items():
                 result = {"win_share": shares[seat], "coins": coins[seat], "rounds": int(self.games.rounds[0])}
                 infos[agent] |= result

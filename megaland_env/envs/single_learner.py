@@ -23,7 +23,7 @@ from megaland_env.envs.legality import check_illegal, made_legal
 from megaland_env.envs.opponents import Opponents, OpponentSpec
 from megaland_env.envs.slots import Slots
 from megaland_env.game import MegalandGames
-from megaland_env.rewards import Reward, make_reward
+from megaland_env.rewards import Reward, make_reward, win_shares
 from megaland_env.state import add, put, where
 
 Bools = npt.NDArray[np.bool_]
@@ -141,10 +141,9 @@ class SingleLearnerGames:
         return self._slots.seating.names_at(game)
 
     def _win_shares(self, games: Ints) -> npt.NDArray[np.float64]:
-        winners = self.games.winners[games]
-        own = winners[np.arange(games.size), self.seats.take(games)]
-        shares: npt.NDArray[np.float64] = own / np.maximum(winners.sum(axis=1), 1)
-        return shares
+        shares = win_shares(self.games.winners[games])
+        own: npt.NDArray[np.float64] = shares[np.arange(games.size), self.seats.take(games)]
+        return own
 
     # ---------------------------------------------------------------------------------------------- playing
 
