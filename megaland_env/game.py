@@ -37,6 +37,9 @@ class MegalandGames:
     it as one batch of rows; ``step`` carries the choices out up to the next decision of each game. Finished games never
     move, and nothing resets by itself. A game of seed s plays the same in any batch and at any position in it.
 
+    Before the first ``reset`` there are no games: what tells their state, and ``step``, raise ``ValueError``. Where
+    only some were started, with ``index``, the others have no active seat, and naming one of them is an error.
+
     All arrays that are given out have the games first; they are views of the engine's own where that will do: read
     them, copy what you keep, and change nothing.
 
@@ -74,6 +77,7 @@ class MegalandGames:
         if not self._pays_at_end_only:
             self._margin_seen[:] = _margins(state.coins)
         self._everyone = np.arange(state.num_games)
+        self._note_started()
         self._version = 0  # counts the changes, so that decisions know when they are out of date
         if record:
             state.log = EventLog(state.steps, state.episode)
@@ -113,31 +117,37 @@ class MegalandGames:
     @property
     def active(self) -> Bools:
         """(N, P) the seats that must decide now."""
+        self._need_games()
         return self._state.active.T
 
     @property
     def kind(self) -> npt.NDArray[np.uint8]:
         """(N,) the ``Kind`` of decision each game waits for; ``NONE`` when it is over."""
+        self._need_games()
         return self._state.kind
 
     @property
     def legal(self) -> Bools:
         """(N, P, 40) the legal actions of every seat; exactly PASS for a seat that is not active."""
+        self._need_games()
         return bits.members(self._state.legal.T, NUM_ACTIONS)
 
     @property
     def first_player(self) -> npt.NDArray[np.int8]:
         """(N,) the seat that holds the first-player token of each game."""
+        self._need_games()
         return self._state.first_player
 
     @property
     def coins(self) -> npt.NDArray[np.int16]:
         """(N, P) the coins of each seat."""
+        self._need_games()
         return self._state.coins.T
 
     @property
     def winners(self) -> Bools:
         """(N, P) who has won; nobody has in a truncated game."""
+        self._need_games()
         return self._state.winners.T
 
     @property
@@ -151,11 +161,13 @@ class MegalandGames:
     @property
     def terminated(self) -> Bools:
         """(N,) over by the rules (N5)."""
+        self._need_games()
         return self._state.terminated
 
     @property
     def truncated(self) -> Bools:
         """(N,) cut off after ``max_rounds`` (D4)."""
+        self._need_games()
         return self._state.truncated
 
     @property
@@ -191,6 +203,8 @@ class MegalandGames:
         self._rewards[:, games] = 0
         self._margin_seen[:, games] = 0
         play_on(state, self._begin(games, words))
+        if not self._all_started:
+            self._note_started()
 
     def _begin(self, games: Ints, seeds: npt.NDArray[np.uint64]) -> Moves:
         """Set games up (S). Tasks that begin elsewhere than games do (envs/tasks.py) replace this."""
@@ -242,7 +256,12 @@ class MegalandGames:
         return moves
 
     def decisions(self) -> Decisions:
-        """All pending decisions, a row each: seat by seat, and within a seat by position."""
+        """All pending decisions, a row each: seat by seat, and within a seat by position.
+
+        Raises:
+            ValueError: no game was ever started.
+        """
+        self._need_games()
         active = self._state.active
         seats = np.repeat(np.arange(self.num_players), [np.count_nonzero(row) for row in active])
         return Decisions(self, where(active.reshape(-1)) - seats * self.num_games, seats)
@@ -253,12 +272,13 @@ class MegalandGames:
         A row whose seat is not asked has kind ``NONE`` and only PASS legal.
 
         Raises:
-            ValueError: a game or a seat is out of range, or the shapes differ.
+            ValueError: a game or a seat is out of range, the shapes differ, or a game was never started.
         """
         games = _integer_array(game, "game", self.num_games)
         seats = _integer_array(seat, "seat", self.num_players)
         if games.shape != seats.shape or games.ndim != 1:
             raise ValueError(f"game and seat must be of one length, not of shapes {games.shape} and {seats.shape}")
+        self._check_started(games)
         return Decisions(self, games, seats)
 
     def scatter(self, decisions: Decisions, actions: npt.ArrayLike) -> npt.NDArray[np.uint8]:
@@ -337,6 +357,7 @@ class MegalandGames:
         copied._everyone = np.arange(positions.size)
         copied._rewards = self._rewards.take(positions, axis=1)
         copied._margin_seen = self._margin_seen.take(positions, axis=1)
+        copied._note_started()
         return copied
 
     # ---------------------------------------------------------------------------------------------- the event log
@@ -391,9 +412,26 @@ class MegalandGames:
             raise ValueError(f"actions must be integers, not {array.dtype}")
         return np.ascontiguousarray(array.T)
 
+    def _note_started(self) -> None:
+        """Remember whether any and all games were ever started, so that the checks cost nothing later."""
+        started = self._state.round.astype(np.bool_)
+        self._any_started, self._all_started = bool(started.any()), bool(started.all())
+
+    def _need_games(self) -> None:
+        if not self._any_started:
+            raise ValueError("no game was ever started; call reset(seeds) first")
+
     def _check_started(self, games: Ints) -> None:
-        if not self._state.round.take(games).all():
-            raise ValueError("a game was never started; call reset(seeds) first")
+        """Whether all of ``games`` were started.
+
+        Raises:
+            ValueError: one was not.
+        """
+        if not self._all_started:
+            self._need_games()
+            never = games[self._state.round.take(games) == 0]
+            if never.size:
+                raise ValueError(f"game {never[0]} was never started; call reset(seeds) first")
 
     def _asked(self, games: Ints) -> tuple[Ints, Ints]:
         """Where the seats of ``games`` that are asked lie in a flattened (P, N), and in a flattened (P, n) array."""

@@ -233,15 +233,38 @@ def test_a_configuration_is_a_configuration(config: Any) -> None:
 
 
 def test_a_game_must_be_started_before_it_is_played() -> None:
-    """Nobody is asked; moving it is an error, also among others that were started, and so is a snapshot of it."""
+    """Nothing is told of games that there are not; and moving one is an error, also among others that were started."""
     games = MegalandGames(num_games=3)
-    assert len(games.decisions()) == 0
-    with pytest.raises(ValueError, match=r"never started; call reset\(seeds\) first"):
+    for name in (
+        "active",
+        "kind",
+        "legal",
+        "first_player",
+        "coins",
+        "winners",
+        "win_shares",
+        "terminated",
+        "truncated",
+    ):
+        with pytest.raises(ValueError, match=r"no game was ever started; call reset\(seeds\) first"):
+            getattr(games, name)
+    with pytest.raises(ValueError, match="ever started"):
+        games.decisions()
+    with pytest.raises(ValueError, match="ever started"):
+        games.rows([0], [0])
+    with pytest.raises(ValueError, match="ever started"):
+        games.copy().decisions()
+    with pytest.raises(ValueError, match=r"ever started; call reset\(seeds\) first"):
         games.step(np.zeros((3, 4), int))
-    with pytest.raises(ValueError, match=r"never started; call reset\(seeds\) first"):
+    with pytest.raises(ValueError, match=r"ever started; call reset\(seeds\) first"):
         games.snapshot(0)
     games.reset(5, index=[1])
-    with pytest.raises(ValueError, match="never started"):
+    assert games.active.any(axis=1).tolist() == [False, True, False]
+    assert games.copy([1]).active.all()
+    for wrong in (lambda: games.rows([1, 2], [0, 0]), lambda: games.snapshot(2), lambda: games.copy([0]).active):
+        with pytest.raises(ValueError, match="ever started"):
+            wrong()
+    with pytest.raises(ValueError, match="ever started"):
         games.step(np.ones((3, 4), int))
     assert games.steps.tolist() == [0, 0, 0]
     games.step(np.ones((1, 4), int), [1])

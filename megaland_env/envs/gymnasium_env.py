@@ -62,12 +62,18 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
         self.observation_space = observation_space()
         self.action_space = action_space()
         self._seeded = False
-        self._running = False
+        self._has_game = False  # since the last reset, until close
+        self._running = False  # and it is not over
         self._return = 0.0
         self._length = 0
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(40,) the legal actions; exactly PASS when the game is over."""
+        """(40,) the legal actions; exactly PASS when the game is over.
+
+        Raises:
+            ResetNeeded: there is no game.
+        """
+        self._need_game()
         mask: npt.NDArray[np.bool_] = self.games.decisions().legal[0]
         return mask
 
@@ -80,7 +86,7 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
             self.games.restart([0])
         else:
             self.games.reset(self.np_random.integers(2**64, size=1, dtype=np.uint64))
-        self._seeded = self._running = True
+        self._seeded = self._has_game = self._running = True
         self._return, self._length = 0.0, 0
         return self._observe()
 
@@ -89,10 +95,11 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
 
         Raises:
             IllegalActionError: the action is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
-            ResetNeeded: no game is being played.
+            ResetNeeded: there is no game, or it is over.
         """
         if not self._running:
-            raise ResetNeeded("no game is being played; call reset() first")
+            self._need_game()
+            raise ResetNeeded("the game is over; call reset() first")
         self.games.step(np.reshape(action, 1))
         over, truncated = bool(self.games.over[0]), bool(self.games.games.truncated[0])
         reward = float(self.games.rewards[0])
@@ -112,13 +119,27 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
         return encode(decisions)[0], {"action_mask": decisions.legal[0].view(np.int8)}
 
     def render(self) -> Any:
-        """The board as text (``ansi``) or as a picture (``rgb_array``); ``human`` has shown it already."""
+        """The board as text (``ansi``) or as a picture (``rgb_array``); ``human`` has shown it already.
+
+        Raises:
+            ResetNeeded: there is no game.
+        """
+        self._need_game()
         if self.render_mode is None:
             gym.logger.warn(
                 'nothing is rendered without a render mode, such as gymnasium.make(..., render_mode="ansi")'
             )
             return None
         return None if self.render_mode == "human" else self._rendered()
+
+    def close(self) -> None:
+        """Leave the game; ``reset`` starts another."""
+        self._has_game = self._running = False
+        super().close()
+
+    def _need_game(self) -> None:
+        if not self._has_game:
+            raise ResetNeeded("there is no game; call reset() first")
 
     def _rendered(self) -> Any:
         assert self.render_mode is not None

@@ -69,6 +69,7 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
         self.single_observation_space = observation_space()
         self.single_action_space = action_space()
         self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._has_games = False  # since the last reset of all, until close
         self._seeded = np.zeros(self.num_envs, np.bool_)
         self._over = np.zeros(self.num_envs, np.bool_)
         self._returns = np.zeros(self.num_envs)
@@ -80,7 +81,12 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
         return batch_space(self.single_observation_space, self.num_envs)
 
     def action_masks(self) -> Bools:
-        """(N, 40) the legal actions of each learner; exactly PASS where a game is over."""
+        """(N, 40) the legal actions of each learner; exactly PASS where a game is over.
+
+        Raises:
+            ResetNeeded: there are no games.
+        """
+        self._need_games()
         return self.games.decisions().legal
 
     # ---------------------------------------------------------------------------------------------- playing
@@ -98,7 +104,7 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
 
         Raises:
             ValueError: there is not a seed for each game, or the mask names no game or is no mask.
-            ResetNeeded: only some games are to be started, and the others never were.
+            ResetNeeded: only some games are to be started, and there are no others.
         """
         games = self._games_to_reset(options)
         seeds = self._seeds_of(seed)
@@ -110,6 +116,7 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
         self.games.reset(self.np_random.integers(2**64, size=to_draw.size, dtype=np.uint64), to_draw)
         self.games.restart(to_go_on)
         self._seeded[games] = True
+        self._has_games, self.closed = True, False
         self._began(games)
         return self._observe()
 
@@ -124,16 +131,15 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
 
         Raises:
             IllegalActionError: a choice is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
-            ResetNeeded: there was no ``reset`` yet, or a game is over and nothing resets it by itself.
+            ResetNeeded: there are no games, or a game is over and nothing resets it by itself.
             ValueError: ``actions`` has another shape or is not made of integers; nothing has changed.
         """
+        self._need_games()
         choices = np.asarray(actions)
         if choices.shape != (self.num_envs,):
             raise ValueError(f"actions must be ({self.num_envs},) integers, not of shape {choices.shape}")
-        playing = np.flatnonzero(self._seeded & ~self._over)
+        playing = np.flatnonzero(~self._over)
         to_restart = np.flatnonzero(self._over)
-        if playing.size + to_restart.size < self.num_envs:
-            raise ResetNeeded("there are no games yet; call reset() first")
         if to_restart.size and self._mode != AutoresetMode.NEXT_STEP:
             raise ResetNeeded(
                 f"games that are over cannot move: {to_restart}; reset them (options={{'reset_mask': ...}})"
@@ -216,8 +222,8 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
         if mask is None:
             return np.arange(self.num_envs)
         mask = checked_reset_mask(mask, self.num_envs)
-        if not (self._seeded | mask).all():
-            raise ResetNeeded("there are games that were never started; reset all of them first")
+        if not (self._has_games or mask.all()):
+            raise ResetNeeded("there are no games; reset all of them first")
         return np.flatnonzero(mask)
 
     def _seeds_of(self, seed: int | Sequence[int | None] | npt.NDArray[Any] | None) -> list[int | None]:
@@ -232,13 +238,26 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
         return seeds
 
     def render(self) -> tuple[Any, ...] | None:
-        """A frame for each game: text (``ansi``) or a picture (``rgb_array``)."""
+        """A frame for each game: text (``ansi``) or a picture (``rgb_array``).
+
+        Raises:
+            ResetNeeded: there are no games.
+        """
+        self._need_games()
         if self.render_mode is None:
             return None
         return tuple(
             render(self.games.games, game, self.render_mode, viewer=seat, names=self.games.names(game))
             for game, seat in enumerate(self.games.seats.tolist())
         )
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Leave the games; ``reset`` starts others."""
+        self._has_games = False
+
+    def _need_games(self) -> None:
+        if not self._has_games:
+            raise ResetNeeded("there are no games; call reset() first")
 
 
 class MegalandVectorEnv(OneLearnerVectorEnv):

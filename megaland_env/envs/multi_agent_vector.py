@@ -103,7 +103,8 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
         self.played = np.full((self.num_envs, players), PASS, np.int64)
         self.illegal_actions = 0
         self._illegal = check_illegal(illegal)
-        self._started = False
+        self._has_games = False  # since the last reset of all, until close
+        self._started = False  # whether every slot has a seed
         self._slot_seeds = np.zeros(self.num_envs, np.uint64)  # (N,) what each slot was reset with
         self._episodes = np.zeros(self.num_envs, np.int64)  # (N,) games that each slot has begun since
         self._returns = np.zeros((self.num_envs, players))  # (N, P) rewards of the games that are running
@@ -131,15 +132,22 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
     @property
     def active(self) -> Bools:
         """(N, P) the seats that must decide now."""
+        self._need_games()
         return self.games.active
 
     @property
     def game_seeds(self) -> npt.NDArray[np.uint64]:
         """(N,) the seed of each game."""
+        self._need_games()
         return self.games.seeds
 
     def action_masks(self) -> Bools:
-        """(N, P, 40) the legal actions of every seat."""
+        """(N, P, 40) the legal actions of every seat.
+
+        Raises:
+            ResetNeeded: there are no games.
+        """
+        self._need_games()
         return self.games.legal
 
     # ---------------------------------------------------------------------------------------------- playing
@@ -157,13 +165,14 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
 
         Raises:
             ValueError: there is not a seed for each game, or the mask names no game or is no mask.
-            ResetNeeded: only some games are to be started, and the others never were.
+            ResetNeeded: only some games are to be started, and there are no others.
         """
         games = self._games_to_reset(options)
         if isinstance(seed, (int, np.integer)):
             super().reset(seed=int(seed))  # for np_random
         self._seed(seed, games)
         self._started = True
+        self._has_games, self.closed = True, False
         self._start(games)
         return self._observe(), self._infos_of(self._marked())
 
@@ -178,11 +187,10 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
 
         Raises:
             IllegalActionError: an active seat chose what it may not, and ``illegal`` is ``"raise"``; nothing changed.
-            ResetNeeded: there was no ``reset`` yet, or a game is over and nothing resets it by itself.
+            ResetNeeded: there are no games, or a game is over and nothing resets it by itself.
             ValueError: ``actions`` has another shape or is not made of integers; nothing changed.
         """
-        if not self._started:
-            raise ResetNeeded("there are no games yet; call reset() first")
+        self._need_games()
         choices = self._choices(actions)
         over_before = self._over()
         if not over_before.size:
@@ -234,10 +242,23 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
         return rows.reshape(self.num_envs, self.num_players, NUM_FEATURES)
 
     def render(self) -> tuple[Any, ...] | None:
-        """A frame for each game: text (``ansi``) or a picture (``rgb_array``)."""
+        """A frame for each game: text (``ansi``) or a picture (``rgb_array``).
+
+        Raises:
+            ResetNeeded: there are no games.
+        """
+        self._need_games()
         if self.render_mode is None:
             return None
         return tuple(render(self.games, game, self.render_mode) for game in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Leave the games; ``reset`` starts others."""
+        self._has_games = False
+
+    def _need_games(self) -> None:
+        if not self._has_games:
+            raise ResetNeeded("there are no games; call reset() first")
 
     # ---------------------------------------------------------------------------------------------- starting games
 
@@ -246,8 +267,8 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
         if options is None or "reset_mask" not in options:
             return np.arange(self.num_envs)
         mask = checked_reset_mask(options["reset_mask"], self.num_envs)
-        if not self._started and not mask.all():
-            raise ResetNeeded("there are no games yet; reset all of them first")
+        if not (self._has_games or mask.all()):
+            raise ResetNeeded("there are no games; reset all of them first")
         return np.flatnonzero(mask)
 
     def _seed(self, seed: int | Sequence[int | None] | npt.NDArray[Any] | None, games: Ints) -> None:

@@ -42,6 +42,13 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
         "is_parallelizable": False,
     }
 
+    agent_selection: str
+    rewards: dict[str, float]
+    _cumulative_rewards: dict[str, float]
+    terminations: dict[str, bool]
+    truncations: dict[str, bool]
+    infos: dict[str, Info]
+
     def __init__(
         self,
         config: MegalandConfig | None = None,
@@ -51,12 +58,6 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
         render_mode: str | None = None,
     ) -> None:
         PettingZooTable.__init__(self, config, reward=reward, illegal=illegal, render_mode=render_mode)
-        self.agent_selection = self.possible_agents[0]
-        self.rewards: dict[str, float] = {}
-        self._cumulative_rewards: dict[str, float] = {}
-        self.terminations: dict[str, bool] = {}
-        self.truncations: dict[str, bool] = {}
-        self.infos: dict[str, Info] = {}
         self._pending: dict[str, int] = {}  # what was chosen at this moment so far
         self._to_ask: list[str] = []  # who has yet to choose at this moment
 
@@ -75,11 +76,12 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
 
         Raises:
             IllegalActionError: the action is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
-            ResetNeeded: there is no game.
+            ResetNeeded: there is no game, or all agents have had their last turn.
             ValueError: it is no action at all; nothing has changed.
         """
+        self._need_game()
         if not self.agents:
-            raise ResetNeeded("there is no game; call reset() first")
+            raise ResetNeeded("the game is over; call reset() first")
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -111,5 +113,10 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
         self.agent_selection = self._to_ask.pop(0)
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees: the game before the choices that are still pending."""
+        """What an agent sees: the game before the choices that are still pending.
+
+        Raises:
+            ResetNeeded: there is no game.
+        """
+        self._need_game()
         return self._observation(agent)

@@ -62,12 +62,13 @@ class MegalandParallelEnv(PettingZooTable, ParallelEnv):  # type: ignore[misc]
 
         Raises:
             IllegalActionError: one is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
-            ResetNeeded: there is no game, and there are actions.
+            ResetNeeded: there is no game, or it is over and there are actions.
             ValueError: an agent is missing or unknown, or gives no action at all; nothing has changed.
         """
+        self._need_game()
         if not self.agents:
-            if actions or not self.played:
-                raise ResetNeeded("there is no game; call reset() first")
+            if actions:
+                raise ResetNeeded("the game is over; call reset() first")
             return {}, {}, {}, {}, {}  # as in other environments of PettingZoo, when all agents are gone
         if actions.keys() != self._seat.keys():
             raise ValueError(f"actions must be of {', '.join(self.agents)}, not of {', '.join(map(str, actions))}")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from gymnasium import logger, spaces
+from gymnasium.error import ResetNeeded
 
 from megaland_env import rng
 from megaland_env.actions import NUM_ACTIONS, PASS, Kind, action_name
@@ -20,6 +21,9 @@ from megaland_env.game import MegalandGames
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import RENDER_MODES, render
 from megaland_env.rewards import Reward
+
+# What an environment has from its first reset on, and no more once it is closed.
+_OF_A_GAME = "agents num_agents agent_selection rewards _cumulative_rewards terminations truncations infos".split()
 
 Observation = dict[str, npt.NDArray[Any]]
 Info = dict[str, Any]
@@ -37,7 +41,8 @@ class PettingZooTable:
 
     Attributes:
         games: a batch of the one game; for reading.
-        agents: who still plays: all of them, and nobody after the end.
+        agents: who still plays: all of them, and nobody after the end. There are none before ``reset``: as usual in
+            PettingZoo, reading this and all else that belongs to a game is then an ``AttributeError``.
         possible_agents: all agents.
         played: the action of each agent that was carried out last.
         illegal_actions: how many illegal actions were replaced.
@@ -46,6 +51,8 @@ class PettingZooTable:
     Raises:
         ValueError: an argument has no meaning.
     """
+
+    agents: list[str]
 
     def __init__(
         self,
@@ -60,7 +67,7 @@ class PettingZooTable:
         self.games = MegalandGames(config, reward=reward)
         self.render_mode = render_mode
         self.possible_agents = [f"player_{seat}" for seat in range(self.games.num_players)]
-        self.agents: list[str] = []
+        self._has_game = False  # since the last reset, until close
         self.played: dict[str, int] = {}
         self.illegal_actions = 0
         self.observation_spaces: dict[str, spaces.Space[Any]] = {
@@ -93,6 +100,7 @@ class PettingZooTable:
     @property
     def game_seed(self) -> int:
         """The seed of the game that is being played."""
+        self._need_game()
         return int(self.games.seeds[0])
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
@@ -104,18 +112,40 @@ class PettingZooTable:
         return self.action_spaces[agent]
 
     def state(self) -> npt.NDArray[np.float32]:
-        """(D,) all that is public, in the order of the seats: what ``player_0`` observes, since nobody sees more."""
+        """(D,) all that is public, in the order of the seats: what ``player_0`` observes, since nobody sees more.
+
+        Raises:
+            ResetNeeded: there is no game.
+        """
+        self._need_game()
         return self._row(0)
 
     def render(self) -> Any:
-        """The game as ``render_mode`` says: a text, a picture (H, W, 3) uint8, or nothing but what is printed."""
+        """The game as ``render_mode`` says: a text, a picture (H, W, 3) uint8, or nothing but what is printed.
+
+        Raises:
+            ResetNeeded: there is no game.
+        """
+        self._need_game()
         if self.render_mode is None:
             logger.warn("You are calling render method without specifying any render mode.")
             return None
         return render(self.games, 0, self.render_mode)
 
     def close(self) -> None:
-        """Nothing to do."""
+        """Leave the game; ``reset`` starts another."""
+        self._has_game = False
+        for name in _OF_A_GAME:
+            vars(self).pop(name, None)
+
+    def __getattr__(self, name: str) -> Any:
+        """Say why an attribute is missing that only a game has."""
+        reason = "cannot be accessed before reset" if name in _OF_A_GAME else "does not exist"
+        raise AttributeError(f"{name} {reason}", name=name, obj=self)
+
+    def _need_game(self) -> None:
+        if not self._has_game:
+            raise ResetNeeded("there is no game; call reset() first")
 
     # ---------------------------------------------------------------------------------------------- playing
 
@@ -127,6 +157,7 @@ class PettingZooTable:
         else:
             self._episode += 1
         self.games.reset(rng.episode_seeds([self._slot_seed], self._episode))
+        self._has_game = True
         self.agents = self.possible_agents[:]
         self.played = dict.fromkeys(self.agents, PASS)
         self._look()

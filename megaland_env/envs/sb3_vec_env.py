@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
+from gymnasium.error import ResetNeeded
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
@@ -61,7 +62,7 @@ class MegalandVecEnv(VecEnv):
         config: MegalandConfig | Sequence[MegalandConfig] | None = None,
         num_envs: int = 64,
         *,
-        opponents: OpponentSpec = "random",
+        opponents: OpponentSpec = "threshold",
         seat: int | None = None,
         reward: str | Reward = "win",
         seed: int | None = None,
@@ -74,6 +75,8 @@ class MegalandVecEnv(VecEnv):
             SingleLearnerGames(each, rows.stop - rows.start, opponents=drawn, seat=seat, reward=reward, illegal=illegal)
             for each, rows in zip(configs, self._rows, strict=True)
         ]
+        self._has_games = False  # since the last reset, until close
+        self._actions: npt.NDArray[Any] | None = None  # what step_async was given
         self._decisions: list[Decisions] = []
         self._masks: npt.NDArray[np.bool_] | None = None
         self._encoding_seconds = 0.0
@@ -102,11 +105,13 @@ class MegalandVecEnv(VecEnv):
     @property
     def seats(self) -> npt.NDArray[np.int64]:
         """(E,) the learner's seat in each game."""
+        self._need_games()
         return self._joined([block.seats for block in self._blocks])
 
     @property
     def game_seeds(self) -> npt.NDArray[np.uint64]:
         """(E,) the seed of each game."""
+        self._need_games()
         return self._joined([block.games.seeds for block in self._blocks])
 
     @property
@@ -126,7 +131,12 @@ class MegalandVecEnv(VecEnv):
         return spent | {"encoding": self._encoding_seconds}
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(E, 40) the legal actions of the learner in each game."""
+        """(E, 40) the legal actions of the learner in each game.
+
+        Raises:
+            ResetNeeded: there are no games.
+        """
+        self._need_games()
         if self._masks is None:
             self._masks = self._joined([decisions.legal for decisions in self._decisions])
         return self._masks
@@ -155,22 +165,40 @@ class MegalandVecEnv(VecEnv):
                 block.restart(np.arange(block.num_games))
         self._reset_seeds()
         self._reset_options()
+        self._has_games, self._actions = True, None
         return self._observe()
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Take the actions (E,) for the coming ``step_wait``."""
-        self._actions = np.asarray(actions)
-        if self._actions.shape != (self.num_envs,):
-            raise ValueError(f"actions must be ({self.num_envs},) integers, not of shape {self._actions.shape}")
+        """Take the actions (E,) for the coming ``step_wait``.
+
+        Raises:
+            ResetNeeded: there are no games.
+            ValueError: ``actions`` has another shape.
+        """
+        self._need_games()
+        choices = np.asarray(actions)
+        if choices.shape != (self.num_envs,):
+            raise ValueError(f"actions must be ({self.num_envs},) integers, not of shape {choices.shape}")
+        self._actions = choices
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Observations (E, D), rewards (E,), dones (E,) and infos, after the learner's choices and all that follows."""
+        """Observations (E, D), rewards (E,), dones (E,) and infos, after the learner's choices and all that follows.
+
+        Raises:
+            IllegalActionError: a choice is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
+            ResetNeeded: there are no games.
+            RuntimeError: ``step_async`` has given no actions.
+        """
+        self._need_games()
+        if self._actions is None:
+            raise RuntimeError("there are no actions to carry out; call step_async(actions) first")
+        actions, self._actions = self._actions, None
         rewards = np.empty(self.num_envs, np.float32)
         dones = np.zeros(self.num_envs, np.bool_)
         nothing: Info = {}  # one dict for all; thousands of new ones would cost more than the games
         infos = [nothing] * self.num_envs
         for block, rows in zip(self._blocks, self._rows, strict=True):
-            block.step(self._actions[rows])
+            block.step(actions[rows])
             rewards[rows] = block.rewards
             over = np.flatnonzero(block.over)
             if over.size:
@@ -211,7 +239,12 @@ class MegalandVecEnv(VecEnv):
     # ---------------------------------------------------------------------------------------------- VecEnv: the rest
 
     def close(self) -> None:
-        """Nothing to do."""
+        """Leave the games; ``reset`` starts others."""
+        self._has_games = False
+
+    def _need_games(self) -> None:
+        if not self._has_games:
+            raise ResetNeeded("there are no games; call reset() first")
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """The attribute for each game: its row of an array that has one for each, otherwise the same for all."""
@@ -255,7 +288,12 @@ class MegalandVecEnv(VecEnv):
         return tuple(agents)
 
     def snapshot(self) -> dict[str, Any]:
-        """All games as a dict that ``json.dumps`` takes, between two steps; the agents are named by their position."""
+        """All games as a dict that ``json.dumps`` takes, between two steps; the agents are named by their position.
+
+        Raises:
+            ResetNeeded: there are no games.
+        """
+        self._need_games()
         numbers = {id(agent): number for number, agent in enumerate(self.agents)}
         return {
             "blocks": [block.snapshot() for block in self._blocks],
@@ -278,4 +316,5 @@ class MegalandVecEnv(VecEnv):
         for block, part, numbers in zip(self._blocks, snapshot["blocks"], snapshot["agents"], strict=True):
             block.restore(part, [agents[number] for number in numbers])
         self._reset_seeds()
+        self._has_games, self._actions = True, None
         return self._observe()

@@ -63,7 +63,7 @@ class SingleLearnerGames:
         config: MegalandConfig | None = None,
         num_games: int = 1,
         *,
-        opponents: OpponentSpec | Opponents = "random",
+        opponents: OpponentSpec | Opponents = "threshold",
         seat: int | None = None,
         reward: str | Reward = "win",
         illegal: str = "raise",
@@ -122,6 +122,7 @@ class SingleLearnerGames:
     def decisions(self, index: npt.ArrayLike | None = None) -> Decisions:
         """The learner's decisions, a row for each game, or for each of those named; kind ``NONE`` where it is over."""
         if index is None:
+            self.games._check_started(self._everyone)
             return Decisions(self.games, self._everyone.copy(), self.seats.copy())
         games = np.asarray(index)
         return self.games.rows(games, self.seats[games])
@@ -172,8 +173,13 @@ class SingleLearnerGames:
         self._start(games, self._slots.reset(games, words))
 
     def restart(self, index: npt.ArrayLike) -> None:
-        """Start the next game in each of the slots named; its seed is that of the slot's next episode (rng.py)."""
+        """Start the next game in each of the slots named; its seed is that of the slot's next episode (rng.py).
+
+        Raises:
+            ValueError: a slot was never started with ``reset``, so it has no seed from which others could follow.
+        """
         games = np.asarray(index)
+        self.games._check_started(games)
         self._start(games, self._slots.restart(games))
 
     def _start(self, games: Ints, seeds: npt.NDArray[np.uint64]) -> None:
@@ -196,12 +202,14 @@ class SingleLearnerGames:
 
         Raises:
             IllegalActionError: a choice is not legal and ``illegal`` is ``"raise"``; nothing has changed.
-            ValueError: ``actions`` has another shape or is not made of integers; nothing has changed.
+            ValueError: ``actions`` has another shape or is not made of integers, or a game was never started; nothing
+                has changed.
         """
         games = self._everyone if index is None else np.asarray(index)
         choices = np.asarray(actions)
         if choices.shape != games.shape or choices.dtype.kind not in "iu":
             raise ValueError(f"actions must be ({games.size},) integers, not {choices.dtype} of shape {choices.shape}")
+        self.games._check_started(games)
         playing, own = games, self._learner_at.take(games)
         waiting = where(self._flat(self.games.active).take(own))
         if waiting.size < games.size:

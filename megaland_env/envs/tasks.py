@@ -38,6 +38,7 @@ from megaland_env.rules.treasure import draw
 from megaland_env.state import GameState, Words, buy_bit
 
 LEARNER_SEAT, OTHER_SEAT = 0, 1
+NOBODY_ELSE = "random"  # who has the other seat, and is never asked
 
 Floats = npt.NDArray[np.float64]
 
@@ -199,7 +200,7 @@ class TaskGames(SingleLearnerGames):
     """
 
     def __init__(self, task: Task, num_games: int = 1, *, illegal: str = "raise") -> None:
-        super().__init__(task.config, num_games, seat=LEARNER_SEAT, illegal=illegal)
+        super().__init__(task.config, num_games, opponents=NOBODY_ELSE, seat=LEARNER_SEAT, illegal=illegal)
         self.games = _TaskGames(task, num_games)
         self._task = task
         self._over = np.zeros(num_games, np.bool_)
@@ -208,6 +209,7 @@ class TaskGames(SingleLearnerGames):
     @property
     def over(self) -> Bools:
         """(N,) the tasks that are over and wait for ``restart``."""
+        self.games._check_started(self._everyone)
         return self._over.copy()
 
     def results(self, index: npt.ArrayLike) -> dict[str, npt.NDArray[Any]]:
