@@ -19,8 +19,6 @@ from __future__ import annotations
 
 import json
 import os
-import reprlib
-import stat
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -34,9 +32,9 @@ from torch import nn
 
 from agents.heuristic import check_seed
 from megaland_env import NUM_ACTIONS, Decisions, action_name
-from megaland_env.files import new_folder
+from megaland_env.files import FileError, new_folder, parse_json, read_bytes
 from megaland_env.observation import FEATURES, FEATURES_VERSION, encode
-from megaland_env.outside_text import printable
+from megaland_env.outside_text import printable, quoted
 
 FORMAT = "megaland-policy/1"
 WEIGHTS_FILE = "policy.safetensors"
@@ -177,39 +175,35 @@ def load_policy(path: str | Path) -> tuple[nn.Sequential, dict[str, Any]]:
     return nn.Sequential(*modules[:-1]).requires_grad_(False), description["provenance"]
 
 
-def _read(file: Path, most: int) -> bytes:
-    """A whole file, if it is one and not too large: a device never ends, and a pipe keeps who opens it waiting."""
+def _read(file: Path) -> bytes:
     try:
-        status = file.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise PolicyError(f"{file.name} cannot be read: it is not a file")
-        if status.st_size > most:
-            raise PolicyError(f"{file.name} has {status.st_size:,} bytes; it may have {most:,}")
-        return file.read_bytes()
+        return read_bytes(file, MOST_BYTES[file.name])
+    except FileError as error:
+        raise PolicyError(f"{file.name} cannot be read: {error}") from None
     except OSError as error:
         raise PolicyError(f"{file.name} cannot be read: {error.strerror}") from None
 
 
 def _read_description(file: Path) -> dict[str, Any]:
-    content = _read(file, MOST_BYTES[DESCRIPTION_FILE])
+    content = _read(file)
     try:
-        description = json.loads(content.decode("utf-8"))
+        description = parse_json(content.decode("utf-8"), file)
     except UnicodeDecodeError as error:
-        raise PolicyError(f"{file.name} is damaged: it is not text: {error}") from error
-    except (ValueError, RecursionError) as error:
-        raise PolicyError(f"{file.name} is damaged: it is not JSON: {error}") from error
+        raise PolicyError(f"{file.name} is damaged: it is not text: {error}") from None
+    except FileError as error:
+        raise PolicyError(f"{file.name} is damaged: {error}") from None
     if not isinstance(description, dict):
-        raise PolicyError(f"{file.name} is damaged: it holds {_short(description)}, and not an object")
+        raise PolicyError(f"{file.name} is damaged: it holds {quoted(description)}, and not an object")
     return description
 
 
 def _read_weights(file: Path, sizes: Sequence[int]) -> dict[str, torch.Tensor]:
     """The weights and biases of layers of these sizes, and no others."""
-    content = _read(file, MOST_BYTES[WEIGHTS_FILE])
+    content = _read(file)
     try:
         tensors = safetensors.torch.load(content)
     except Exception as error:  # of a damaged header each version finds something else wrong, in its own way
-        raise PolicyError(f"{file.name} is damaged: {error}") from error
+        raise PolicyError(f"{file.name} is damaged: {printable(error, 200)}") from error
     expected: dict[str, tuple[int, ...]] = {}
     for number, (inputs, outputs) in enumerate(pairwise(sizes)):
         expected[f"layers.{number}.weight"] = (outputs, inputs)
@@ -218,7 +212,7 @@ def _read_weights(file: Path, sizes: Sequence[int]) -> dict[str, torch.Tensor]:
         if name not in tensors:
             raise PolicyError(f"{file.name} lacks {name}, which there is by {DESCRIPTION_FILE}")
         if name not in expected:
-            raise PolicyError(f"{file.name} has {_short(name)}, which there is not by {DESCRIPTION_FILE}")
+            raise PolicyError(f"{file.name} has {quoted(name)}, which there is not by {DESCRIPTION_FILE}")
         tensor = tensors[name]
         if tuple(tensor.shape) != expected[name]:
             raise PolicyError(
@@ -234,33 +228,33 @@ def _read_weights(file: Path, sizes: Sequence[int]) -> dict[str, torch.Tensor]:
 def _check_description(description: Mapping[str, Any]) -> tuple[type[nn.Module], list[int]]:
     """What stands between the layers, and their sizes, from the features to the actions."""
     if description.get("format") != FORMAT:
-        raise PolicyError(f"its format is {_short(description.get('format'))}, and not {FORMAT!r}")
+        raise PolicyError(f"its format is {quoted(description.get('format'))}, and not {FORMAT!r}")
     for key in ("architecture", "features", "actions", "provenance"):
         if key not in description:
             raise PolicyError(f"{DESCRIPTION_FILE} lacks {key}")
     for key in ("architecture", "features", "provenance"):
         if not isinstance(description[key], dict):
-            raise PolicyError(f"its {key} is {_short(description[key])}; it must be an object")
+            raise PolicyError(f"its {key} is {quoted(description[key])}; it must be an object")
     features, architecture = description["features"], description["architecture"]
     _check_names("features", features.get("names"), FEATURES)
     if features.get("version") != FEATURES_VERSION:
         raise PolicyError(
-            f"it was trained on version {_short(features.get('version'))} of the features, and this is version "
+            f"it was trained on version {quoted(features.get('version'))} of the features, and this is version "
             f"{FEATURES_VERSION}: the names are the same, but what they mean is not"
         )
     _check_names("actions", description["actions"], ACTIONS)
     activation, sizes = architecture.get("activation"), architecture.get("sizes")
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
-        raise PolicyError(f"its activation is {_short(activation)}; it must be one of {', '.join(ACTIVATIONS)}")
+        raise PolicyError(f"its activation is {quoted(activation)}; it must be one of {', '.join(ACTIVATIONS)}")
     if (
         not isinstance(sizes, list)
         or not 2 <= len(sizes) <= MOST_SIZES
         or not all(type(size) is int and size > 0 for size in sizes)
     ):
-        raise PolicyError(f"the sizes of its layers are {_short(sizes)}; they must be 2 to {MOST_SIZES} whole numbers")
+        raise PolicyError(f"the sizes of its layers are {quoted(sizes)}; they must be 2 to {MOST_SIZES} whole numbers")
     if (sizes[0], sizes[-1]) != (len(FEATURES), NUM_ACTIONS):
         raise PolicyError(
-            f"its layers lead from {_short(sizes[0])} numbers to {_short(sizes[-1])}; there are {len(FEATURES)} "
+            f"its layers lead from {quoted(sizes[0])} numbers to {quoted(sizes[-1])}; there are {len(FEATURES)} "
             f"features and {NUM_ACTIONS} actions"
         )
     return ACTIVATIONS[activation], sizes
@@ -271,7 +265,7 @@ def _check_names(what: str, trained: Any, here: Sequence[str]) -> None:
     if trained == list(here):
         return
     if not isinstance(trained, list) or not all(isinstance(name, str) for name in trained):
-        raise PolicyError(f"the names of its {what} are {_short(trained)}; they must be a list of names")
+        raise PolicyError(f"the names of its {what} are {quoted(trained)}; they must be a list of names")
     lost, new = set(here).difference(trained), set(trained).difference(here)
     differences = []
     for names, where in (
@@ -284,9 +278,3 @@ def _check_names(what: str, trained: Any, here: Sequence[str]) -> None:
     if not differences:
         differences = ["they are in another order" if len(trained) == len(here) else "some are there twice"]
     raise PolicyError(f"it was trained with other {what}: {'; '.join(differences)}")
-
-
-def _short(value: Any) -> str:
-    """A value in an error message; what a stranger has written may be of any length."""
-    text = reprlib.repr(value)
-    return text if len(text) <= 200 else text[:200] + "..."

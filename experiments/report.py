@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +21,13 @@ from experiments.output import check_writable, in_html, say, write_text
 from experiments.plot_style import POINTS, png
 from experiments.records import MANIFEST_FILE, Records, load
 from experiments.tournament import RESULTS_FILE, Tournament
+from megaland_env.files import read_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MOST_BYTES = 1 << 28
+"""A larger tournament.json is not read."""
 
 DEFAULT_NAME = "report.html"
 GAMES_JUDGED = 5000
@@ -220,7 +223,7 @@ def read_tournament(file: Path) -> Tournament:
         ValueError: they are damaged.
     """
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = read_json(file, MOST_BYTES)
         return Tournament(**{name: content[name] for name in Tournament.__dataclass_fields__})
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{file} is damaged or of another version: {error}") from None

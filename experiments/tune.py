@@ -9,11 +9,9 @@ the middle of the search, which the noise of single variants does not reach.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +24,11 @@ from experiments.output import check_writable, screen, write_json
 from megaland_env import Building, Decisions, MegalandConfig, MegalandGames, rng
 from megaland_env.agent import Agent, make_agent
 from megaland_env.cards import MAX_PLAYERS, MIN_PLAYERS
+from megaland_env.files import read_json
+from megaland_env.outside_text import printable
+
+MOST_BYTES = 1 << 20
+"""A larger file is not read: a search writes some thirty numbers."""
 
 Values = npt.NDArray[np.float64]
 
@@ -239,12 +242,12 @@ def _numbers_in(file: str, agent: str) -> dict[str, float]:
         ValueError: it is none that a search for this agent has written.
     """
     try:
-        written = json.loads(Path(file).read_text(encoding="utf-8"))
+        written = read_json(file, MOST_BYTES)
         of_agent, numbers = written["agent"], {name: float(number) for name, number in written["numbers"].items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{file} has not been written by a search: {error}") from error
+        raise ValueError(f"{file} has not been written by a search: {printable(error, 200)}") from error
     if of_agent != agent:
-        raise ValueError(f"{file} has the numbers of {of_agent}, not of {agent}")
+        raise ValueError(f"{file} has the numbers of {printable(of_agent, 40)}, not of {agent}")
     return numbers
 
 

@@ -7,6 +7,8 @@ look like two of ours; a lone surrogate, which stands for a byte of a file's nam
 
 from __future__ import annotations
 
+import reprlib
+
 MOST_SHOWN = 200
 """Characters of an outside text in an error message, if nothing else is said."""
 
@@ -34,6 +36,16 @@ def printable(text: object, most: int | None = None) -> str:
 def printable_lines(text: object) -> str:
     """Return the same of a text that may have several lines, such as a message of our own that quotes other text."""
     return "\n".join(printable(line) for line in str(text).split("\n"))
+
+
+def quoted(value: object, most: int = MOST_SHOWN) -> str:
+    """Return a value from a file for an error message, as ``repr`` has it, cut short if it is long or deep."""
+    return printable(_brief.repr(value), most)
+
+
+_brief = reprlib.Repr()
+_brief.maxlevel = 3
+_brief.maxstring = _brief.maxother = MOST_SHOWN
 
 
 def _escape(character: str) -> str:

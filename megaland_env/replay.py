@@ -33,12 +33,16 @@ import numpy.typing as npt
 from megaland_env.actions import NUM_ACTIONS, Kind, action_name
 from megaland_env.config import ConfigError, MegalandConfig
 from megaland_env.errors import IllegalActionError
+from megaland_env.files import FileError, read_json, write_text
 from megaland_env.game import MegalandGames
+from megaland_env.outside_text import printable, quoted
 from megaland_env.rewards import Reward
 from megaland_env.snapshot import Snapshot
 
 FORMAT = "megaland-replay"
 VERSION = 1
+MOST_BYTES = 1 << 26
+"""A larger file is not read: a line of a replay has some fifty, and the longest games have thousands of lines."""
 
 Choice = tuple[int, int]
 """A seat and the number of the action that it chose."""
@@ -100,21 +104,21 @@ class Replay:
 
     def __post_init__(self) -> None:
         if not isinstance(self.config, MegalandConfig):
-            raise ReplayError(f"config is {self.config!r}; it must be a MegalandConfig")
+            raise ReplayError(f"config is {quoted(self.config)}; it must be a MegalandConfig")
         if not _is_integer(self.seed) or not 0 <= self.seed < 2**64:
-            raise ReplayError(f"seed is {self.seed!r}; it must be an integer from 0 to 2**64 - 1")
+            raise ReplayError(f"seed is {quoted(self.seed)}; it must be an integer from 0 to 2**64 - 1")
         object.__setattr__(self, "seed", int(self.seed))
         moments = tuple(_moment(m, number, self.config.num_players) for number, m in enumerate(_list(self.moments), 1))
         object.__setattr__(self, "moments", moments)
         if not isinstance(self.metadata, Mapping):
-            raise ReplayError(f"metadata is {self.metadata!r}; it must be a dict")
+            raise ReplayError(f"metadata is {quoted(self.metadata)}; it must be a dict")
         try:  # as it will read when loaded, and independent of the caller's dict
             metadata = json.loads(json.dumps(dict(self.metadata), allow_nan=False))
         except (TypeError, ValueError, RecursionError) as error:
             raise ReplayError(f"metadata cannot be written as JSON: {error}") from None
         object.__setattr__(self, "metadata", metadata)
         if self.final is not None and not isinstance(self.final, dict):
-            raise ReplayError(f"final is {self.final!r}; it must be a snapshot or None")
+            raise ReplayError(f"final is {quoted(self.final)}; it must be a snapshot or None")
 
     def __len__(self) -> int:
         return len(self.moments)
@@ -300,10 +304,11 @@ class Recorder:
 def save_replay(path: str | os.PathLike[str], replay: Replay) -> None:
     """Write a replay as JSON, once it has been played and found to be by the rules.
 
-    The file is written beside its place and then renamed, so a file of this name is whole or not there.
+    A file of this name is whole or not there.
 
     Raises:
         ReplayError: the rules do not allow the choices, or they do not lead to ``replay.final``.
+        OSError: the file cannot be written.
     """
     *_, games = play(replay)
     content: dict[str, Any] = {
@@ -316,14 +321,7 @@ def save_replay(path: str | os.PathLike[str], replay: Replay) -> None:
         "final": games.snapshot(0),
     }
     content["checksum"] = _checksum(content)
-    path = Path(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        beside.write_text(_text(content), encoding="utf-8")
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    write_text(Path(path), _text(content))
 
 
 def load_replay(path: str | os.PathLike[str]) -> Replay:
@@ -334,35 +332,33 @@ def load_replay(path: str | os.PathLike[str]) -> Replay:
         OSError: there is no such file, or it cannot be read.
     """
     try:
-        return _read(Path(path).read_bytes())
+        content = read_json(Path(path), MOST_BYTES)
+    except FileError as error:
+        raise ReplayError(f"{error}, so it is no replay") from None
+    try:
+        return _checked(content)
     except ReplayError as error:
         raise ReplayError(f"{os.fspath(path)}: {error}") from None
 
 
-def _read(raw: bytes) -> Replay:
-    try:
-        content = json.loads(raw.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise ReplayError("this is no text file, so no replay") from None
-    except (ValueError, RecursionError) as error:
-        raise ReplayError(f"this is no JSON, or it was cut short: {error}") from None
+def _checked(content: Any) -> Replay:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ReplayError(f'this is no replay: it does not say "format": "{FORMAT}"')
     if content.get("version") != VERSION or isinstance(content["version"], bool):
-        raise ReplayError(f"version is {content.get('version')!r}; only version {VERSION} can be read")
+        raise ReplayError(f"version is {quoted(content.get('version'))}; only version {VERSION} can be read")
     missing = [key for key in _KEYS if key not in content]
     unknown = [key for key in content if key not in _KEYS]
     if missing or unknown:
-        wrong = f"{', '.join(map(repr, missing))} missing" if missing else f"{', '.join(map(repr, unknown))} unknown"
+        wrong = ", ".join(map(quoted, (missing or unknown)[:3])) + (" missing" if missing else " unknown")
         raise ReplayError(f"{wrong}; the keys are {', '.join(_KEYS)}")
     if not isinstance(content["config"], dict):
-        raise ReplayError(f"config is {content['config']!r}; it must be a dict")
+        raise ReplayError(f"config is {quoted(content['config'])}; it must be a dict")
     if content["final"] is None:
         raise ReplayError("final is null; it must be the last snapshot")
     try:
         config = MegalandConfig.from_dict(content["config"])
     except ConfigError as error:
-        raise ReplayError(f"config: {error}") from None
+        raise ReplayError(f"config: {printable(error, 500)}") from None
     moments = tuple(_named_moment(moment, number) for number, moment in enumerate(_list(content["moments"]), 1))
     replay = Replay(config, content["seed"], moments, content["metadata"], content["final"])
     for _ in play(replay):
@@ -409,7 +405,7 @@ def _is_integer(value: Any) -> bool:
 
 def _list(value: Any) -> Sequence[Any]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
-        raise ReplayError(f"moments is {value!r}; it must be a list with an entry for each decision moment")
+        raise ReplayError(f"moments is {quoted(value)}; it must be a list with an entry for each decision moment")
     return value
 
 
@@ -419,9 +415,9 @@ def _moment(moment: Any, number: int, players: int) -> Moment:
     for choice in _pairs(moment, number):
         seat, action = choice
         if not _is_integer(seat) or not 0 <= seat < players:
-            raise ReplayError(f"moment {number}: seat {seat!r} is not one of 0..{players - 1}")
+            raise ReplayError(f"moment {number}: seat {quoted(seat)} is not one of 0..{players - 1}")
         if not _is_integer(action) or not 0 <= action < NUM_ACTIONS:
-            raise ReplayError(f"moment {number}: action {action!r} is not one of 0..{NUM_ACTIONS - 1}")
+            raise ReplayError(f"moment {number}: action {quoted(action)} is not one of 0..{NUM_ACTIONS - 1}")
         choices.append((int(seat), int(action)))
     seats = [seat for seat, _ in choices]
     if not seats or sorted(set(seats)) != seats:
@@ -434,7 +430,7 @@ def _named_moment(moment: Any, number: int) -> Moment:
     choices = []
     for seat, name in _pairs(moment, number):
         if not isinstance(name, str) or name not in _ACTIONS:
-            raise ReplayError(f"moment {number}: there is no action {name!r}; there are {', '.join(_ACTIONS)}")
+            raise ReplayError(f"moment {number}: there is no action {quoted(name)}; there are {', '.join(_ACTIONS)}")
         choices.append((seat, _ACTIONS[name]))
     return tuple(choices)
 
@@ -444,7 +440,7 @@ def _pairs(moment: Any, number: int) -> Sequence[Any]:
     for choice in moment if good else ():
         good = good and isinstance(choice, Sequence) and not isinstance(choice, (str, bytes)) and len(choice) == 2
     if not good:
-        raise ReplayError(f"moment {number} is {moment!r}; it must be a list of pairs of a seat and an action")
+        raise ReplayError(f"moment {number} is {quoted(moment)}; it must be a list of pairs of a seat and an action")
     pairs: Sequence[Any] = moment
     return pairs
 
@@ -457,7 +453,7 @@ def _difference(recorded: Any, played: Any, where: str = "") -> str:
     """The first difference between two snapshots, in words; empty if there is none."""
     if isinstance(recorded, dict) and isinstance(played, dict):
         for key in (*played, *(key for key in recorded if key not in played)):
-            inner = f"{where}.{key}" if where else str(key)
+            inner = f"{where}.{printable(key, 40)}" if where else printable(key, 40)
             difference = _difference(recorded.get(key, _ABSENT), played.get(key, _ABSENT), inner)
             if difference:
                 return difference
@@ -468,4 +464,4 @@ def _difference(recorded: Any, played: Any, where: str = "") -> str:
     # `type` too, since true equals 1
     if recorded == played and type(recorded) is type(played):
         return ""
-    return f"{where} is recorded as {recorded!r}, but it becomes {played!r}"
+    return f"{where} is recorded as {quoted(recorded)}, but it becomes {quoted(played)}"
