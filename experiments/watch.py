@@ -8,14 +8,15 @@ import re
 import sys
 from typing import NamedTuple
 
-from experiments.play import Terminal, add_colour_argument
+from experiments.play import add_colour_argument
+from experiments.terminal import Terminal
 from megaland_env.actions import action_name
 from megaland_env.events import in_words
 from megaland_env.render import words
 from megaland_env.replay import Replay, load_replay, play
 from megaland_env.snapshot import Snapshot
 
-_KEYS = "Enter or n next, b back, 12 step 12, r next round, r 3 round 3, e end, q quit"
+_KEYS = "Enter or n next, b back, 12 step 12, r next round, r 3 round 3, e end, f full board, h history, q quit"
 
 
 class Frame(NamedTuple):
@@ -71,40 +72,56 @@ class Viewer:
         self.terminal = terminal
         self.last = len(self.frames) - 1
 
-    def show(self, step: int, *, clear: bool = True) -> None:
-        """One frame."""
-        frame = self.frames[step]
-        self.terminal.board(frame.snapshot, self.seat, self.names, clear=clear)
-        self.terminal.tell(frame.told)
+    def show(self, step: int, note: str = "") -> None:
+        """One frame, in the place of the one before, so that it fits the screen; a note stands below it."""
+        terminal, frame = self.terminal, self.frames[step]
+        told = terminal.broken(frame.told)
+        situation = terminal.broken([words.situation(frame.snapshot, self.seat)], "", "")
+        notes = terminal.broken([note], "", "") if note else []
+        below = len(situation) + len(notes) + 1  # the prompt
+        board = terminal.board(frame.snapshot, self.seat, self.names, below + len(told))
+        room = None if terminal.rows is None else terminal.rows - len(board) - below
+        is_full = room is None or board == terminal.full_board(frame.snapshot, self.seat, self.names)
+        terminal.clear()
+        terminal.say("\n".join([*board, *terminal.newest(told, None if room is None else max(room, 1))]))
+        if not is_full:  # the full board says it
+            terminal.say("\n".join(situation), "strong")
+        if notes:
+            terminal.say("\n".join(notes))
 
     def show_all(self) -> None:
         """Every frame, one below the other."""
-        for step in range(self.last + 1):
-            self.show(step, clear=False)
-            self.terminal.say("")
+        for frame in self.frames:
+            board = self.terminal.full_board(frame.snapshot, self.seat, self.names)
+            self.terminal.say("\n".join([*board, *self.terminal.broken(frame.told), ""]))
 
     def step_through(self) -> None:
-        """As the person says."""
+        """Show what the person asks for."""
         step = 0
         self.show(step)
         while True:
             try:
                 answer = self.terminal.ask(
-                    f"Step {step} of {self.last} (Enter, b, a number, r, e, q; ? help): "
+                    f"Step {step} of {self.last} (Enter, b, a number, r, e, f, h, q; ? help): "
                 ).lower()
             except EOFError:
                 return
             if answer == "q":
                 return
-            if answer == "?":
-                self.terminal.say(_KEYS)
-                continue
-            wanted = self._step_for(answer, step)
-            if isinstance(wanted, str):
-                self.terminal.say(wanted)
+            note: int | str = ""
+            if answer == "f":
+                self.terminal.page(self.terminal.full_board(self.frames[step].snapshot, self.seat, self.names))
+            elif answer == "h":
+                self.terminal.page(self.terminal.broken(self.frames[step].told))
             else:
-                step = wanted
-                self.show(step)
+                note = _KEYS if answer == "?" else self._step_for(answer, step)
+            if isinstance(note, int):
+                step, note = note, ""
+            elif self.terminal.rows is None:  # nothing was overwritten
+                if note:
+                    self.terminal.say(note)
+                continue
+            self.show(step, note)
 
     def _step_for(self, answer: str, step: int) -> int | str:
         """The step that an answer leads to, or why there is none."""

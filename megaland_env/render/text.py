@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TextIO
 
 from megaland_env.cards import Building, Treasure
+from megaland_env.outside_text import printable
 from megaland_env.render import words
 from megaland_env.snapshot import Snapshot
 
@@ -90,12 +91,22 @@ def render_compact(
     viewer: int | None = None,
     names: Sequence[str] | None = None,
     width: int = NARROW,
+    brief: bool = False,
 ) -> str:
-    """What matters most of the board, a line for each seat: at most 14 lines of 80 columns with five players.
+    """What matters most of the board, with a line for each seat.
 
-    It leaves out what the others own and what is on offer. The arguments and errors are those of ``render_text``.
+    It leaves out what the others own, what is on offer and the piles. The other arguments and the errors are those of
+    ``render_text``.
+
+    Args:
+        snapshot: from ``games.snapshot``.
+        colour: with ANSI escape codes.
+        viewer: the seat from which the table is seen.
+        names: (P,) who plays each seat.
+        width: of the longest line, in columns, at least 80.
+        brief: leave out what the viewer owns and what was bought this turn, too.
     """
-    return _joined(_Board(snapshot, viewer, names, width).compact_lines(), colour)
+    return _joined(_Board(snapshot, viewer, names, width).compact_lines(brief), colour)
 
 
 def render_html(snapshot: Snapshot, *, viewer: int | None = None, names: Sequence[str] | None = None) -> str:
@@ -119,12 +130,12 @@ def check_table(snapshot: Snapshot, viewer: int | None, names: Sequence[str] | N
 
 def one_line(name: str) -> str:
     """A name as it can be shown anywhere: one line, of characters that are one column wide each."""
-    return "".join(c if c.isprintable() and not _is_wide(c) else "?" for c in name)
+    return "".join("?" if _is_wide(character) else character for character in printable(name))
 
 
 def _is_wide(character: str) -> bool:
-    wide = unicodedata.east_asian_width(character) in "WF"
-    return wide or unicodedata.combining(character) > 0 or unicodedata.category(character) in ("Mn", "Me", "Cf")
+    """Whether a character takes two columns, or none."""
+    return unicodedata.east_asian_width(character) in "WF" or unicodedata.category(character) in ("Mn", "Me")
 
 
 def styled(text: str, style: str, colour: bool) -> str:
@@ -219,7 +230,7 @@ class _Board:
         lines += [*self._market(), *self._supplies(), self._rule("NOW")]
         return [*lines, *self._wrapped([(" ", "")], self._situation(), " ")]
 
-    def compact_lines(self) -> list[Line]:
+    def compact_lines(self, brief: bool) -> list[Line]:
         """The compact board."""
         lines = [self._header("")]
         if self.snapshot["phase"] == "level":
@@ -228,8 +239,8 @@ class _Board:
         for seat in self.seats:
             if seat in (self.viewer, self.snapshot["buyer"]) or self.viewer is None:
                 label = None if seat == self.viewer else f"seat {seat}"
-                lines += self._extras(seat, _COMPACT_LABEL, label)
-        if self.viewer is not None:
+                lines += self._extras(seat, _COMPACT_LABEL, label, brief)
+        if self.viewer is not None and not brief:
             lines += self._owned(self.viewer, " you own")
         return lines
 
@@ -338,13 +349,13 @@ class _Board:
             line += [*([(gap, "")] if line else []), *slot]
         return line
 
-    def _extras(self, seat: int, form: str, who: str | None = None) -> list[Line]:
+    def _extras(self, seat: int, form: str, who: str | None = None, brief: bool = False) -> list[Line]:
         """What is there only at times: treasures picked, bought and paid this turn, wild treasures used this round."""
         player, pay = self.snapshot["players"][seat], self.snapshot["pay"]
         said: list[tuple[str, list[str]]] = []
         if player["picks_left"] or player["picked"]:
             said.append(("picks", [*_in_symbols("picked", player["picked"]), f"{player['picks_left']} to pick"]))
-        if player["bought"]:
+        if player["bought"] and not brief:
             said.append(("bought", player["bought"]))
         if pay is not None and seat == self.snapshot["buyer"]:
             what = f"{words.purchase(pay)}, cost {pay['cost']}"

@@ -354,7 +354,7 @@ Told = Sequence[Mapping[str, Any]]
 
 
 def _tell_market(events: Told, viewer: int | None) -> list[str]:
-    return [f"On offer beside the stars: {listed(event['building'] for event in events)}."]
+    return [f"On offer besides the stars: {listed(event['building'] for event in events)}."]
 
 
 def _tell_first_player(events: Told, viewer: int | None) -> list[str]:
