@@ -37,7 +37,8 @@ from rich.table import Table
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
-from agents.ppo import ACTIVATIONS, CHAMPION, WEIGHTS_FILE, Layer, PolicyError, PPOAgent, load_policy, save_policy
+from agents.ppo import ACTIVATIONS, CHAMPION, WEIGHTS_FILE, PolicyError, PPOAgent, load_policy, save_policy
+from agents.sb3_policy import sb3_layers
 from experiments import train_options
 from experiments.all_seats import AllSeatsPPO, DivergedError
 from experiments.checkpoints import (
@@ -371,13 +372,6 @@ def network(config: TrainConfig) -> dict[str, Any]:
     }
 
 
-def policy_layers(model: AllSeatsPPO) -> list[Layer]:
-    """The linear layers from the observation to the logits of the actions."""
-    policy = model.policy
-    linear = [module for module in policy.mlp_extractor.policy_net if isinstance(module, torch.nn.Linear)]
-    return [(layer.weight, layer.bias) for layer in (*linear, policy.action_net)]
-
-
 class Training(BaseCallback):
     """What is done besides learning: the league grows, checkpoints are saved, and somebody may be watching.
 
@@ -599,10 +593,11 @@ class Training(BaseCallback):
         config = self._config.to_dict()
         del config["folder"]  # says nothing about the policy
         provenance |= {"made by": "megaland train", "config": config, "versions": versions()}
+        layers, activation = sb3_layers(model.policy)
         return save_policy(
             path,
-            policy_layers(model),
-            activation=self._config.activation,
+            layers,
+            activation=activation,
             provenance=provenance | {"steps": model.num_timesteps},
         )
 

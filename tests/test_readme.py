@@ -44,13 +44,14 @@ def test_an_example_runs_as_it_stands(example: str, tmp_path: Path) -> None:
 
 def test_the_page_about_agents_can_be_followed(tmp_path: Path) -> None:
     """The file that it says to write, the command to give, and what to do from Python."""
-    agents, from_python = PYTHON.findall(PAGE)
+    agents, from_python, from_sb3 = PYTHON.findall(PAGE)
     (name,) = re.findall(r"\A# (\w+\.py)\n", agents)
     (tmp_path / name).write_text(agents, encoding="utf-8")
     (tmp_path / "example.py").write_text(from_python, encoding="utf-8")
+    (tmp_path / "model.py").write_text(from_sb3.replace("200_000", "4096"), encoding="utf-8")
     (command,) = re.findall(r"^megaland (.*--games) \d+ (.*)$", PAGE, flags=re.MULTILINE)
     code = "import sys; del sys.path[0]; from experiments import cli; sys.exit(cli.main())"  # as the installed command
-    for words in (["-c", code, *command[0].split(), "8", *command[1].split()], ["example.py"]):
+    for words in (["-c", code, *command[0].split(), "8", *command[1].split()], ["example.py"], ["model.py"]):
         done = subprocess.run(
             [sys.executable, "-W", "error", *words],
             cwd=tmp_path,
@@ -61,6 +62,7 @@ def test_the_page_about_agents_can_be_followed(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "collectors" / "players-4.png").exists()
+    assert (tmp_path / "my-policy" / "policy.json").exists()
 
 
 def test_there_are_examples_and_commands() -> None:
