@@ -31,6 +31,9 @@ SMALLEST_LOG_PROBABILITY = -1e6
 """Of any action, before masks. A network that goes further has diverged: float32 cannot tell such numbers apart, and
 sb3-contrib's mask, -1e8, would soon forbid nothing any more."""
 
+LARGEST_VALUE = 1e6
+"""Of any decision; a game pays at most some coins."""
+
 CHECKED_ROWS = 1024
 """Decisions of the roll-out that the updated networks are checked on."""
 
@@ -173,9 +176,7 @@ class AllSeatsPPO(MaskablePPO):
         """
         for name, value in self.logger.name_to_value.items():
             if name.startswith("train/") and name.endswith("loss") and not np.isfinite(value):
-                raise DivergedError(
-                    self.num_timesteps, f"its {name.removeprefix('train/').replace('_', ' ')} is {value}"
-                )
+                raise self._diverged(f"its {name.removeprefix('train/').replace('_', ' ')} is {value}")
         for name, parameter in self.policy.named_parameters():
             if not bool(torch.isfinite(parameter).all()):
                 raise self._diverged(f"{name} has numbers that are not finite")
@@ -183,8 +184,9 @@ class AllSeatsPPO(MaskablePPO):
             observations = self.rollout_buffer.some_observations(CHECKED_ROWS)  # type: ignore[attr-defined]
             log_probabilities = self.policy.get_distribution(observations).distribution.logits
             values = self.policy.predict_values(observations)
-        if not bool(torch.isfinite(values).all()):
-            raise self._diverged("the value network's answers are not finite")
+        largest = float(values.abs().max())
+        if not largest < LARGEST_VALUE:  # NaN is not either
+            raise self._diverged(f"the value of a decision is {largest:.3g}")
         least = float(log_probabilities.min())
         if not least > SMALLEST_LOG_PROBABILITY:  # NaN is not either
             raise self._diverged(f"the log-probability of an action is {least:.3g}")

@@ -104,6 +104,8 @@ def decoration(what: str) -> Iterator[None]:
     """
     try:
         yield
+    except SystemExit:  # rich's answer to a closed pipe, where nobody misses the rest
+        pass
     except Exception as error:
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
         warn(f"there is no {what}: {reason or type(error).__name__}")

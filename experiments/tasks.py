@@ -24,6 +24,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
+from experiments.options import whole_number
 from megaland_env import MegalandGames, rng
 from megaland_env.actions import PASS
 from megaland_env.cards import LEVEL_CARDS, LevelCard
@@ -101,18 +102,15 @@ class SameStepVecEnv(VecEnv):
 
     def reset(self) -> npt.NDArray[np.float32]:
         """(E, D) the first observations."""
-        """(E, D) the first observations."""
         observations, _ = self.env.reset(seed=None if self._seeds[0] is None else self._seeds)
         self._reset_seeds()
         return observations
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Take the actions (E,)."""
         """Keep the actions (E,) for ``step_wait``."""
         self._actions = actions
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Observations, rewards, dones and infos; games that are over have been started anew."""
         """Carry them out."""
         observations, rewards, terminations, truncations, infos = self.env.step(self._actions)
         dones = terminations | truncations
@@ -126,30 +124,25 @@ class SameStepVecEnv(VecEnv):
         return observations, rewards, dones, said
 
     def env_method(self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any) -> list[Any]:
-        """The rows of what a method gives for all games."""
         """A row of what the method returns for each environment."""
         rows = getattr(self.env, method_name)(*args, **kwargs)
         return [rows[game] for game in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """The attribute of all games, once for each."""
         """The same attribute for each environment."""
         return [getattr(self.env, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Not possible."""
         """Not for these environments."""
         raise NotImplementedError
 
     def env_is_wrapped(
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
     ) -> list[bool]:
-        """Nowhere is there a wrapper."""
         """Never: the environments have no wrappers of their own."""
         return [False for _ in self._get_indices(indices)]
 
     def close(self) -> None:
-        """Close the environment."""
         """Close the environment."""
         self.env.close()
 
@@ -255,10 +248,10 @@ def learn_run(settings: Settings, hearts: int, jumps: int, tasks: int) -> None:
     env = MegalandRunVectorEnv(settings.num_envs, hearts=hearts, jumps=jumps, autoreset_mode=AutoresetMode.SAME_STEP)
     model = train(env, settings)
     trained = time.perf_counter() - began
+    print(f"trained for {settings.total_steps:,} steps in {trained:.0f} s")
     brought = returns(TaskGames(RunTask(hearts, jumps), tasks), model)
     best = best_run(hearts, jumps)
     error = brought.std() / np.sqrt(tasks)
-    print(f"trained for {settings.total_steps:,} steps in {trained:.0f} s")
     print(f"brings home {brought.mean():.4f} ± {error:.4f} treasures in {tasks:,} runs; the best play {best:.4f}")
     print(f"that is {brought.mean() / best:.2%} ± {error / best:.2%} of the best")
 
@@ -268,11 +261,11 @@ def learn_buy(settings: Settings, tasks: int) -> None:
     began = time.perf_counter()
     model = train(MegalandBuyVectorEnv(settings.num_envs, autoreset_mode=AutoresetMode.SAME_STEP), settings)
     trained = time.perf_counter() - began
+    print(f"trained for {settings.total_steps:,} steps in {trained:.0f} s")
     games = TaskGames(BuyTask(), tasks)
     games.reset(HELD_OUT + np.arange(tasks))
     best = best_turns(games.games)
     gained = returns(games, model)
-    print(f"trained for {settings.total_steps:,} steps in {trained:.0f} s")
     print(f"gains {gained.mean():.3f} coins with {tasks:,} hands; brute force {best.mean():.3f}")
     print(f"that is {gained.sum() / best.sum():.2%} of the best; {(gained == best).mean():.1%} of the hands go as well")
 
@@ -282,13 +275,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.tasks", description="Train PPO on a small task.")
     tasks = parser.add_subparsers(dest="task", required=True)
     run = tasks.add_parser("run", help="one level run alone")
-    run.add_argument("--hearts", type=int, default=4, help="at the entrance (default: 4)")
-    run.add_argument("--jumps", type=int, default=0, help="jump tokens (default: 0)")
+    run.add_argument("--hearts", type=whole_number, default=4, help="at the entrance (default: 4)")
+    run.add_argument("--jumps", type=whole_number, default=0, help="jump tokens (default: 0)")
     buy = tasks.add_parser("buy", help="one turn of the buy phase")
     for task, settings, number in ((run, RUN, 200_000), (buy, BUY, 500)):
-        task.add_argument("--steps", type=int, default=settings.total_steps, help="of training (default: %(default)s)")
-        task.add_argument("--seed", type=int, default=settings.seed, help="(default: %(default)s)")
-        task.add_argument("--tasks", type=int, default=number, help="for the evaluation (default: %(default)s)")
+        task.add_argument(
+            "--steps", type=whole_number, default=settings.total_steps, help="of training (default: %(default)s)"
+        )
+        task.add_argument("--seed", type=whole_number, default=settings.seed, help="(default: %(default)s)")
+        task.add_argument(
+            "--tasks", type=whole_number, default=number, help="for the evaluation (default: %(default)s)"
+        )
     given = parser.parse_args(argv)
     chosen = replace(RUN if given.task == "run" else BUY, total_steps=given.steps, seed=given.seed)
     if given.task == "run":

@@ -26,7 +26,7 @@ import shlex
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ from experiments.event_file import TensorBoardFile
 from experiments.league import League
 from experiments.learning_curves import ANCHOR_COLUMNS, CurveFile, UpdateRows, write_curve
 from experiments.output import decoration, say, screen, versions, warn
-from experiments.run_folder import Kind, RunFolder, Work, claim, read_stored, reopen
+from experiments.run_folder import FolderError, FolderInUseError, Kind, RunFolder, Work, claim, read_stored, reopen
 from experiments.self_play import SelfPlay
 from experiments.stopping import Stopped, StopRequest
 from experiments.train_config import ITSELF, PRESETS, SNAPSHOTS, TrainConfig, shares_text
@@ -110,7 +110,15 @@ def train(config: TrainConfig) -> Path:
 
     settings = config.to_dict()
     del settings["folder"]  # a run is the same wherever it lies
-    with claim(Work(RUN, settings), config.folder or None, DEFAULT_FOLDER, prepare=prepare) as owned:
+    with ExitStack() as stack:
+        try:
+            owned = stack.enter_context(
+                claim(Work(RUN, settings), config.folder or None, DEFAULT_FOLDER, prepare=prepare)
+            )
+        except FolderInUseError:
+            raise
+        except FolderError as error:
+            raise FolderError(f"{error}{_how_to_go_on(config)}") from error
         if owned.note:
             warn(owned.note)
         return _train(replace(config, folder=str(owned.path)), owned, announced_only=False)
@@ -190,7 +198,8 @@ def _train(config: TrainConfig, owned: RunFolder, *, announced_only: bool) -> Pa
     console = screen()
     finished = _finished_report(config, owned)
     if finished is not None:
-        console.print(f"{folder} is finished; this is its report", highlight=False)
+        with decoration("heading"):
+            console.print(f"{folder} is finished; this is its report", highlight=False)
         _draw_curve(config, folder, again=False)
         _show_report(config, finished)
         return folder / "policy"
@@ -307,6 +316,18 @@ def _resume_command(config: TrainConfig, *, opponents: bool = False) -> str:
     return shlex.join(words)
 
 
+def _how_to_go_on(config: TrainConfig) -> str:
+    """What a named folder is good for, if it holds another run of this version."""
+    try:
+        stored = read_stored(config.folder, RUN)
+        there = _config_from(stored.settings, Path(config.folder))
+    except (KeyError, OSError, ValueError):
+        return ""
+    if stored.version != versions()["megaland"]:
+        return ""
+    return f"; to go on with the run that is there: {_resume_command(there)}"
+
+
 def _where_it_goes_on(folder: Path) -> str:
     saved = checkpoints(folder / "checkpoints")
     return f"from the checkpoint at {int(saved[-1].name):,} steps" if saved else "from the beginning"
@@ -400,6 +421,7 @@ class Training(BaseCallback):
         self._logged: dict[str, float] = {}  # of the last update before the checkpoint, for the next row of the curve
         self._updates: UpdateRows | None = None
         self._curve: CurveFile | None = None
+        self._opened = ExitStack()
         self.progress = TrainProgress(screen(), config.total_steps, 0)
 
     # ------------------------------------------------------------------------------------------ called by the learner
@@ -500,9 +522,14 @@ class Training(BaseCallback):
         """Open the files that grow, without what was lost after the model's steps."""
         steps, config = model.num_timesteps, self._config
         together = len(ANCHORS) * len(config.players)
-        self._curve = CurveFile(self._folder / "anchors.csv", ANCHOR_COLUMNS, steps, together)
-        self._updates = UpdateRows(self._folder / "progress.csv", steps)
-        model.set_logger(Logger(None, [TensorBoardFile(self._folder / "tensorboard"), self._updates]))
+        with ExitStack() as opened:
+            self._curve = opened.enter_context(
+                closing(CurveFile(self._folder / "anchors.csv", ANCHOR_COLUMNS, steps, together))
+            )
+            self._updates = opened.enter_context(closing(UpdateRows(self._folder / "progress.csv", steps)))
+            events = opened.enter_context(closing(TensorBoardFile(self._folder / "tensorboard")))
+            model.set_logger(Logger(None, [events, self._updates]))
+            self._opened = opened.pop_all()
         measurements = range(self._next_anchor, config.total_steps, config.anchor_every)
         games = (len(measurements) + 1) * _rounded(config.anchor_games, config.players) * len(ANCHORS)
         games += _rounded(config.eval_games, config.players) * len(_yardsticks())
@@ -516,9 +543,7 @@ class Training(BaseCallback):
 
     def close(self) -> None:
         """Close the files that grow."""
-        self.logger.close()
-        if self._curve is not None:
-            self._curve.close()
+        self._opened.close()
 
     def measure(self, model: AllSeatsPPO) -> None:
         """Let the policy as it is now, greedy, play against the fixed agents, in the same games each time.

@@ -4,52 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from experiments.options import Several, whole_number
 from experiments.train_config import PRESETS, TrainConfig
-
-_MOST = 2**63
-
-
-def whole_number(text: str) -> int:
-    """The value of an option that is a whole number: ``30000``, ``30_000``, ``3e4``.
-
-    Raises:
-        argparse.ArgumentTypeError: it is something else, or has more than 63 bits.
-    """
-    try:
-        value = Decimal(text)
-        if value.is_finite() and abs(value) < _MOST and value == value.to_integral_value():
-            return int(value)
-    except InvalidOperation:
-        pass
-    raise argparse.ArgumentTypeError(f"{text!r} must be a whole number, such as 30000, 30_000 or 3e4")
-
-
-class _Several(argparse.Action):
-    """Values with commas or blanks between them: ``2,3`` or ``2 3``."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        """Store them as a tuple."""
-        words = [word for value in values or () for word in value.split(",")]
-        try:
-            if self.const is int:
-                setattr(namespace, self.dest, tuple(whole_number(word) for word in words))
-            elif all(words):
-                setattr(namespace, self.dest, tuple(words))
-            else:
-                raise argparse.ArgumentTypeError(f"{' '.join(values or ())!r} must be names, such as spread,random")
-        except argparse.ArgumentTypeError as error:
-            raise argparse.ArgumentError(self, str(error)) from None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         option, default = f"--{each.name.replace('_', '-')}", each.default
         text = each.metadata["help"].replace("%", "%%")
         if each.name == "folder":
-            parser.add_argument(option, "--out", help=text)
+            parser.add_argument("--out", option, dest="folder", help=text)
         elif isinstance(default, bool):
             parser.add_argument(option, action="store_true", default=None, help=text)
         elif each.name == "opponents":
@@ -73,9 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             options = ("--market", option) if each.name == "markets" else (option,)
             help = f"{text} ({','.join(map(str, default))})"
             kind = type(default[0])
-            parser.add_argument(
-                *options, action=_Several, dest=each.name, const=kind, nargs="+", metavar="A", help=help
-            )
+            parser.add_argument(*options, action=Several, dest=each.name, const=kind, nargs="+", metavar="A", help=help)
         else:
             shown = f" ({default})" if default != "" else ""
             kind = whole_number if type(default) is int else type(default)

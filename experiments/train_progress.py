@@ -124,7 +124,7 @@ class TrainProgress:
         if self._heard:
             try:
                 self._console.print(text, highlight=False, soft_wrap=not wrap)
-            except OSError:
+            except (OSError, SystemExit):  # rich's answer to a closed pipe is to exit
                 self._heard = False
 
     def time_left(self) -> float | None:

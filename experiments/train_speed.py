@@ -19,7 +19,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import VecEnv
 
-from experiments.output import screen, write_json
+from experiments.options import whole_number
+from experiments.output import check_writable, screen, write_json
 from experiments.train import PARTS, network, start
 from experiments.train_config import TrainConfig
 from megaland_env import NUM_ACTIONS
@@ -103,12 +104,20 @@ def on_nothing(config: TrainConfig) -> float:
 
 
 def main() -> None:
-    """Measure, and show."""
+    """Measure, save, and show."""
     parser = argparse.ArgumentParser(description="How fast is training, and what of it is the game?")
-    parser.add_argument("--steps", type=int, default=300_000, help="in each round (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="taking turns (%(default)s)")
+    parser.add_argument("--steps", type=whole_number, default=300_000, help="in each round (%(default)s)")
+    parser.add_argument("--rounds", type=whole_number, default=3, help="taking turns (%(default)s)")
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
     arguments = parser.parse_args()
+    for name, least in (("steps", 4), ("rounds", 1)):
+        if getattr(arguments, name) < least:
+            parser.error(f"--{name} is {getattr(arguments, name)}; it must be at least {least}")
+    try:
+        if arguments.json:
+            check_writable(arguments.json)
+    except OSError as error:
+        parser.error(str(error))
     rows = []
     for _ in range(arguments.rounds):
         with tempfile.TemporaryDirectory() as folder:
@@ -121,17 +130,17 @@ def main() -> None:
             )
             rows.append(in_games(config) | {"on_nothing": on_nothing(config)})
     median = {name: float(np.median([row[name] for row in rows])) for name in rows[0]}
+    if arguments.json:
+        write_json(arguments.json, {"rounds": rows, "median": median})
     whole = sum(median[part] for part in PARTS)
     table = Table(title="training, medians", title_justify="left")
     table.add_column("what")
     table.add_column("value", justify="right")
     table.add_row("steps/s in games", f"{median['steps_per_second']:,.0f}")
     for part in PARTS:
-        table.add_row(f"  {part}", f"{median[part] / whole:.1%}")
+        table.add_row(f"  {part}", f"{100 * median[part] / whole:.1f} %")
     table.add_row("steps/s on an environment that costs nothing", f"{median['on_nothing']:,.0f}")
     screen().print(table)
-    if arguments.json:
-        write_json(arguments.json, {"rounds": rows, "median": median})
 
 
 if __name__ == "__main__":

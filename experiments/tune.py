@@ -20,6 +20,7 @@ import numpy.typing as npt
 from agents.planner import PlannerAgent
 from agents.threshold import ThresholdAgent
 from agents.valuation import Numbers
+from experiments.options import whole_number
 from experiments.output import check_writable, screen, write_json
 from megaland_env import Building, Decisions, MegalandConfig, MegalandGames, rng
 from megaland_env.agent import Agent, make_agent
@@ -200,11 +201,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         found = worths(make, [named(one) for one in variants], opponents, arguments.games, luck)
         search.tell([(one, -value) for one, value in zip(variants, found.tolist(), strict=True)])
         middle = named(search.mean)
+        settings = {"agent": arguments.agent, "opponents": arguments.opponents, "seed": arguments.seed}
+        write_json(arguments.out, {**settings, "generation": search.generation, "numbers": middle})
         console.print(
             f"generation {search.generation}: mean {found.mean():.4f}, best {found.max():.4f}", highlight=False
         )
-        settings = {"agent": arguments.agent, "opponents": arguments.opponents, "seed": arguments.seed}
-        write_json(arguments.out, {**settings, "generation": search.generation, "numbers": middle})
     return 0
 
 
@@ -216,9 +217,9 @@ def _parsed(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Agent]
         "--opponents", nargs="+", default=["threshold"], help="who fills the other seats, in turn (threshold)"
     )
     parser.add_argument("--minutes", type=float, default=10.0, help="how long (%(default)s)")
-    parser.add_argument("--games", type=int, default=400, help="of a variant at a table size (%(default)s)")
-    parser.add_argument("--variants", type=int, default=16, help="in a generation (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="from 0 (%(default)s)")
+    parser.add_argument("--games", type=whole_number, default=400, help="of a variant at a table size (%(default)s)")
+    parser.add_argument("--variants", type=whole_number, default=16, help="in a generation (%(default)s)")
+    parser.add_argument("--seed", type=whole_number, default=0, help="from 0 (%(default)s)")
     parser.add_argument("--start", metavar="FILE", help="begin where an earlier search has ended")
     parser.add_argument("--out", metavar="FILE", required=True, help="write the numbers here")
     arguments = parser.parse_args(argv)
