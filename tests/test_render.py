@@ -8,18 +8,21 @@ import itertools
 import json
 import random
 import re
+import runpy
 import subprocess
 import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from megaland_env import Action, Kind, LevelCard, MegalandConfig, MegalandGames, Treasure, render
 from megaland_env.cards import BUILDINGS, LEVEL_CARDS, TREASURE_COPIES, Building
@@ -576,6 +579,18 @@ def test_long_words_stay_in_their_places():
         assert 10 < sheet.width(name, 6) < 100
     height = sheet.paragraph(10, 10, "a very long sentence that has to be broken several times " * 3, 12, 80, 4)
     assert height <= 4 * 12 * 1.2
+
+
+def test_the_pictures_of_the_documentation_can_be_made_again(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    folder = Path(__file__).parents[1] / "docs"
+    script = runpy.run_path(str(folder / "make_boards.py"))
+    monkeypatch.setitem(script["main"].__globals__, "DOCS", tmp_path)
+    script["main"]()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in folder.glob("board*.png"))
+    for path in tmp_path.iterdir():
+        with Image.open(path) as made, Image.open(folder / path.name) as kept:
+            assert made.size == kept.size
 
 
 # ------------------------------------------------------------------------------------------------- for environments
