@@ -318,7 +318,7 @@ class Keeper:
         self._written.append(path)
         self._saved, self._steps_saved = match, int(match.games.steps[0])
         shown = printable(path)
-        self._terminal.say(f"The game is saved in {shown}; see it again with: megaland watch {shown}")
+        self._terminal.say(f"The game is saved in {shown}.\nSee it again with: megaland watch {shown}")
 
     def try_to_save(self, match: Match) -> None:
         """Write the game, and say so if that fails."""

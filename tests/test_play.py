@@ -111,7 +111,7 @@ def test_a_whole_game_through_a_pipe_and_watched_again(tmp_path):
     assert replay.final is not None
     board = render_text(replay.final, colour=False, viewer=1, names=replay.metadata["agents"])
     assert board in played.stdout
-    assert played.stdout.count(f"The game is saved in {path}; see it again with: megaland watch {path}") == 1
+    assert played.stdout.count(f"The game is saved in {path}.\nSee it again with: megaland watch {path}\n") == 1
     assert words.situation(replay.final, 1) in played.stdout
     assert "\n".join(standings(replay.final, replay.metadata["agents"], 1)) in played.stdout
     assert played.stdout.count("is no choice here: type s, r, b, h or q.") == played.stdout.count("to end): ") - 1
@@ -724,7 +724,7 @@ def test_a_replay_is_written_when_it_is_asked_for(megaland):
     for name in ("megaland-7.json", "megaland-7-2.json", "megaland-7-3.json"):
         status, out, _ = megaland("play", "--seed", "7", typed=["1", "q", "s"])
         assert status == 0
-        assert f"s saves it as {name}, Enter leaves without: The game is saved in {name}; " in out
+        assert f"s saves it as {name}, Enter leaves without: The game is saved in {name}.\n" in out
         assert "not saved" not in out
         assert len(load_replay(name)) == 1
     names = {path.name for path in Path().iterdir()}
@@ -1054,6 +1054,28 @@ def test_all_into_a_pipe_that_closes(tmp_path, replay):
     assert process.wait() == 0
 
 
+def test_playing_into_a_pipe_that_closes(tmp_path):
+    process = subprocess.Popen(
+        [*MEGALAND, "play", "--seed", "5", "--replay", str(tmp_path / "g.json")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        bufsize=0,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(100)
+    process.stdout.close()
+    process.stdin.write(b"1\n" * 50)
+    process.stdin.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 0
+    load_replay(tmp_path / "g.json")
+
+
 @pytest.mark.parametrize("metadata", [{}, {"agents": "random"}, {"agents": ["random"]}, {"agents": [1, 2, 3]}])
 def test_a_replay_that_names_nobody(megaland, metadata):
     save_replay("game.json", a_replay(**metadata))
@@ -1085,7 +1107,7 @@ def test_files_that_are_no_replays(megaland, replay):
         Path(name).write_text(written)
         status, out, err = megaland("watch", name)
         assert (status, out) == (2, "")
-        assert err.startswith(f"megaland: error: {name}: ")
+        assert err.startswith(f"megaland: error: {name}")
         assert err.count("\n") == 1
     status, _, err = megaland("watch", "missing.json")
     assert status == 2

@@ -149,7 +149,7 @@ class _Sheet:
     def __init__(self, scale: float) -> None:
         self._scale = scale
         self.texts: list[Box] = []  # every line of text that was drawn, by the extent of its letters
-        self.icons: list[Box] = []  # every treasure, heart, token, coin and crown
+        self.icons: list[Box] = []  # every scene of a level card, treasure, heart, token and so on
         self.image = Image.new("RGB", (round(_SHEET[0] * scale), round(_SHEET[1] * scale)), _PAPER)
         self._draw = ImageDraw.Draw(self.image)
 
@@ -613,7 +613,8 @@ def _level_card(sheet: _Sheet, card: LevelCard, x: float, y: float, *, seen: boo
     fill = _BY_SKULLS[facts.skulls] if seen else _PANEL
     sheet.box(x, y, width, height, fill, radius=9, outline=_ACCENT if last else _LINE, line=4 if last else 1.5)
     sheet.fitted(x + width / 2, y + 14, card.label, 13, width - 10, anchor="m", bold=True)
-    _SCENES[card](sheet, x + width / 2, y + 50)
+    _SCENES[card](sheet, x + width / 2, y + 54)
+    sheet.icon(card.label, x + width / 2, y + 51, 46, 28)
     marks = facts.skulls + facts.jump_symbol
     left = x + width / 2 - 12 * (marks - 1)
     below = y + height - 17
@@ -623,7 +624,7 @@ def _level_card(sheet: _Sheet, card: LevelCard, x: float, y: float, *, seen: boo
         _hop(sheet, left + 24 * facts.skulls, below, 9.5, _ACCENT)
     note = words.CARD_NOTES.get(card, "" if marks else "safe")
     if note:
-        high = y + height - 37 if marks else below - 2
+        high = y + height - 36 if marks else below - 2
         sheet.fitted(x + width / 2, high, note, 11.5, width - 10, _INK if marks else _MUTED, anchor="m")
 
 
