@@ -33,6 +33,7 @@ HUMAN = "human"
 """What the person is called among the agents of a replay."""
 
 INTERRUPTED = 130  # as a shell has it: 128 + SIGINT
+NOT_WRITTEN = 2  # as for any file that cannot be written
 _MOST_NEWS = 3  # lines of what has happened that are worth a smaller board or shorter choices
 
 
@@ -114,7 +115,7 @@ class Match:
             named = f"agent {self.names[seat]!r} in seat {seat}"
             try:
                 answer = np.asarray(agent.act(decisions[[row]]))
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise AgentError(f"{named} raised {type(error).__name__}: {error}") from error
             if answer.shape != (1,) or answer.dtype.kind not in "iu":
                 raise AgentError(f"{named} answered with {answer.dtype} {answer.shape}, not with one integer")
@@ -320,9 +321,11 @@ class Keeper:
         shown = printable(path)
         self._terminal.say(f"The game is saved in {shown}.\nSee it again with: megaland watch {shown}")
 
-    def try_to_save(self, match: Match) -> None:
-        """Write the game, and say so if that fails."""
+    def try_to_save(self, match: Match, why: str = "") -> None:
+        """Write the game, and say so if that fails; before it why the game has ended early, if it has."""
         try:
+            if why:
+                self._terminal.say(f"{why} in round {match.games.rounds[0]}.")
             self.save(match)
         except OSError as error:
             reason = f"{error.filename or self.path_for(match)}: {error.strerror or error}"
@@ -331,7 +334,12 @@ class Keeper:
     def say_if_lost(self, match: Match) -> None:
         """Tell the person that the game is not written, and how it would have been."""
         if not self.has(match):
-            self._terminal.say("The game is not saved. With --replay FILE it is, wherever it ends.")
+            how = "" if self.always else " With --replay FILE it is, wherever it ends."
+            self._terminal.say(f"The game is not saved.{how}")
+
+    def status(self, match: Match) -> int:
+        """The exit status: 2 if the person wanted a file from the start, and it could not be written."""
+        return NOT_WRITTEN if self.always and not self.has(match) else 0
 
 
 def _free(path: Path) -> Path:
@@ -392,7 +400,7 @@ def run(arguments: argparse.Namespace) -> int:
             wants_rematch = _after_the_game(match, keeper)
         except Quit:
             _leave(match, keeper)
-            return 0
+            return keeper.status(match)
         except KeyboardInterrupt:
             print()
             terminal.say(f"Interrupted in round {match.games.rounds[0]}.")
@@ -405,12 +413,11 @@ def run(arguments: argparse.Namespace) -> int:
             if keeper.always:
                 keeper.save(match)
             return 0
-        except AgentError:  # whoever mends the agent needs the game
-            terminal.say(f"An agent failed in round {match.games.rounds[0]}.")
-            keeper.try_to_save(match)
+        except Exception as error:  # whoever mends what failed needs the game
+            keeper.try_to_save(match, "An agent failed" if isinstance(error, AgentError) else "The game broke off")
             raise
         if not wants_rematch:
-            return 0
+            return keeper.status(match)
         seed = secrets.randbits(32)
 
 

@@ -52,6 +52,13 @@ class Clumsy:
         return decisions.legal.argmax(axis=1)
 
 
+class Leaver:
+    """Ends the program instead of answering."""
+
+    def act(self, decisions: Decisions) -> npt.NDArray[Any]:
+        sys.exit("I have had enough")
+
+
 class Rude:
     """Says what is no answer."""
 
@@ -259,6 +266,7 @@ def test_a_real_interrupt(tmp_path):
     ("agent", "message"),
     [
         ("tests.test_play:Clumsy", "raised ZeroDivisionError: no coins"),
+        ("tests.test_play:Leaver", "raised SystemExit: I have had enough"),
         ("tests.test_play:Rude:answer=illegal", "chose an illegal action: "),
         ("tests.test_play:Rude:answer=float", "answered with float64 (1,), not with one integer"),
         ("tests.test_play:Rude:answer=two", "answered with int64 (2,), not with one integer"),
@@ -748,6 +756,28 @@ def test_a_replay_that_cannot_be_written_is_no_end(megaland, monkeypatch):
     assert status == 1
     assert "cannot be saved" in out
     assert "raised ZeroDivisionError" in err
+
+
+def test_a_replay_that_was_wanted_from_the_start_and_cannot_be_written(megaland, monkeypatch):
+    def fail(path: Path, replay: Replay) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("experiments.play.save_replay", fail)
+    for typed in (["q", ""], ["2"] * 40):
+        status, out, _ = megaland(*short_game("--seed", "3", "--replay", "g.json"), typed=typed)
+        assert status == 2
+        assert "The game cannot be saved: g.json: No space left on device" in out
+        assert out.endswith("The game is not saved.\n")
+
+
+def test_a_game_that_breaks_off_is_saved(megaland, monkeypatch):
+    def fail(*_: Any) -> list[str]:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr("experiments.play.odds_words", fail)
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        megaland("play", "--seed", "7", typed=["1", "o"])
+    assert len(load_replay("megaland-7.json")) == 1
 
 
 def short_game(*more: str) -> list[str]:

@@ -632,11 +632,18 @@ def test_human_in_a_terminal(games, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     names = ["ada", "you", "bob"]
-    for columns, width in ((60, 80), (93, 93), (200, 100)):
+    for columns, rows, width in ((60, 99, 80), (93, 99, 93), (200, 99, 100), (80, 24, 80), (200, 24, 100)):
         monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("LINES", str(rows))
         monkeypatch.setattr(sys, "stdout", Screen())
-        render.render_human(games.snapshot(0), viewer=1, names=names)
-        board = render_text(games.snapshot(0), viewer=1, names=names, width=width)
+        snapshot = games.snapshot(0)
+        render.render_human(snapshot, viewer=1, names=names)
+        board = render_text(snapshot, viewer=1, names=names, width=width)
+        if rows == 24:
+            assert board.count("\n") > rows
+            compact = render_compact(snapshot, viewer=1, names=names, width=width)
+            board = f"{compact}\n {words.situation(snapshot, 1)}"
+            assert board.count("\n") + 2 <= rows
         assert sys.stdout.getvalue() == f"\x1b[H\x1b[2J{board}\n"  # type: ignore[attr-defined]
 
 
@@ -645,6 +652,7 @@ def test_human_without_colours(games, monkeypatch, name, value, clears):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("LINES", "99")
     monkeypatch.setattr(sys, "stdout", Screen())
     render.render_human(games.snapshot(0))
     clear = "\x1b[H\x1b[2J" if clears else ""

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from megaland_env.render import words
 from megaland_env.render.text import (
     NARROW,
     WIDTH,
@@ -62,12 +63,19 @@ def render(
 
 
 def render_human(snapshot: Snapshot, *, viewer: int | None = None, names: Sequence[str] | None = None) -> None:
-    """Print the board; in a terminal in colour, in its width and in the place of what was there."""
-    width = WIDTH
-    if sys.stdout.isatty():
-        width = min(WIDTH, max(NARROW, shutil.get_terminal_size().columns))
+    """Print the board; in a terminal in colour, in the place of what was there, compact if there is too little room."""
+    colour = wants_colour()
+    if not sys.stdout.isatty():
+        show(render_text(snapshot, colour=colour, viewer=viewer, names=names))
+        return
+    columns, rows = shutil.get_terminal_size()
+    width = min(WIDTH, max(NARROW, columns))
+    board = render_text(snapshot, colour=colour, viewer=viewer, names=names, width=width)
+    if board.count("\n") + 2 > rows:  # the cursor takes a line too
+        compact = render_compact(snapshot, colour=colour, viewer=viewer, names=names, width=width)
+        board = f"{compact}\n {words.situation(snapshot, viewer)}"
     clear_screen()
-    show(render_text(snapshot, colour=wants_colour(), viewer=viewer, names=names, width=width))
+    show(board)
 
 
 def render_image(
