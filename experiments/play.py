@@ -99,6 +99,7 @@ class Match:
                 if self.games.kind[0] == Kind.BUY and chosen != PASS:
                     self._purchase_began = int(self.games.steps[0])
                 actions[0, self.seat] = chosen
+                self._news = []
             self._ask_agents(actions)
             try:
                 self.recorder.step(actions)
@@ -237,8 +238,7 @@ class Match:
         """Take in what has happened since the person was asked last."""
         columns = self.games.drain_events()
         events = [in_words(columns, row) for row in range(len(columns.event))]
-        if events or not self._news:
-            self._news = words.tell(events, self.seat)
+        self._news += words.tell(events, self.seat)
 
     def show_end(self) -> None:
         """The final board, the last news, the standings and who has won."""
@@ -256,7 +256,7 @@ class Match:
 
     def history(self) -> list[str]:
         """Everything that has happened since the person was asked last."""
-        return self.terminal.broken(self._news or ["Nothing yet."])
+        return self.terminal.broken(self._news or ["Nothing has happened since you were asked last."])
 
     def full_board(self) -> list[str]:
         """The lines of the full board."""

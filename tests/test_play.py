@@ -401,6 +401,14 @@ def test_every_payment_can_be_taken_back_wherever_it_stands(skip_forced):
     assert {number for _, number in paid} >= {0, 1, 2, 3}
 
 
+def test_news_is_told_once(megaland):
+    """After a choice that nothing follows, nothing is told again, and a purchase taken back is told once, too."""
+    _, out, _ = megaland("play", "--seed", "9", "--players", "5", typed=["1", "2", "1", "h", "u", "1", "h", "q"])
+    assert out.count("You go home with") == 1
+    assert out.count("You take the purchase back.") == 1
+    assert out.count("Nothing has happened since you were asked last.") == 2
+
+
 def test_what_is_paid_stays_paid(megaland, monkeypatch):
     """With payment made for the player a purchase is complete at once; only a payment in progress can be taken back."""
     for payment in ("auto", "choose"):
