@@ -26,22 +26,26 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import safetensors.torch
-import torch
-from torch import nn
+
+from megaland_env.extras import needs
+
+with needs("the agent ppo", "train"):
+    import safetensors.torch
+    import torch
+    from torch import nn
 
 from agents.heuristic import check_seed
+from agents.policy_format import ACTIVATION_NAMES, FORMAT
 from megaland_env import NUM_ACTIONS, Decisions, action_name
 from megaland_env.files import FileError, new_folder, parse_json, read_bytes
 from megaland_env.observation import FEATURES, FEATURES_VERSION, encode
 from megaland_env.outside_text import printable, quoted
 
-FORMAT = "megaland-policy/1"
 WEIGHTS_FILE = "policy.safetensors"
 DESCRIPTION_FILE = "policy.json"
 CHAMPION = Path(__file__).parent / "checkpoints" / "champion"
 """The policy that comes with this package."""
-ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
+ACTIVATIONS: dict[str, type[nn.Module]] = dict(zip(ACTIVATION_NAMES, (nn.Tanh, nn.ReLU), strict=True))
 MOST_BYTES = {DESCRIPTION_FILE: 1 << 22, WEIGHTS_FILE: 1 << 28}
 """A larger file is not even read: no policy for a board game needs it, and it could fill the memory."""
 MOST_SIZES = 100

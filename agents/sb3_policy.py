@@ -14,11 +14,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
-import torch
-from stable_baselines3.common.policies import ActorCriticPolicy
-from stable_baselines3.common.torch_layers import FlattenExtractor, MlpExtractor
-from torch import nn
+from megaland_env.extras import needs
+
+with needs("a policy of Stable-Baselines3", "train"):
+    import gymnasium as gym
+    import torch
+    from stable_baselines3.common.policies import ActorCriticPolicy
+    from stable_baselines3.common.torch_layers import FlattenExtractor, MlpExtractor
+    from torch import nn
 
 from agents.ppo import ACTIVATIONS, Layer, PolicyError, save_policy
 from megaland_env import NUM_ACTIONS

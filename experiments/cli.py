@@ -3,50 +3,88 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import entry_points, version
-from importlib.util import find_spec
-from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from experiments.matches import AgentError
-from experiments.output import say, screen
-from megaland_env.agent import ENTRY_POINT_GROUP, names_class
+from experiments.output import say, versions
+from megaland_env.agent import did_you_mean, names_class
+from megaland_env.extras import is_installed, missing
 from megaland_env.outside_text import printable_lines
 
 USAGE_ERROR = 2  # as argparse has it
 FAILURE = 1
 INTERRUPTED = 130  # as a shell has it: 128 + SIGINT
 
-_EXTRAS = {"polars": "analysis", "cmaes": "tune", "onnx": "onnx"}
-"""What to install for a package, where that is not the extra ``train``."""
-
 
 class Command(NamedTuple):
-    """A subcommand: a module with ``add_arguments(parser)`` and ``run(arguments) -> int``, imported only when named."""
+    """A subcommand.
+
+    Attributes:
+        module: has ``run(arguments) -> int``, and is imported when the command runs.
+        help: what it does.
+        options: the module with ``add_arguments(parser)``, which needs NumPy alone; ``module`` by default.
+        extra: brings all that it needs besides its agents.
+        libraries: of that extra, which must be there before it begins.
+    """
 
     module: str
     help: str
+    options: str = ""
+    extra: str | None = None
+    libraries: tuple[str, ...] = ()
 
+
+_DRAWS = ("rich", "matplotlib")
 
 COMMANDS = {
-    "train": Command("experiments.train", "train a PPO agent"),
-    "evaluate": Command("experiments.evaluate", "measure how strong an agent is against others"),
-    "tournament": Command("experiments.tournament", "let agents play each other, and rate them"),
-    "report": Command("experiments.report", "make a page of the tables and pictures of recorded games or a tournament"),
-    "probe": Command("experiments.probe", "measure what decisions an agent makes"),
-    "simulate": Command("experiments.simulate", "record games between agents as tables"),
+    "train": Command(
+        "experiments.train",
+        "train a PPO agent",
+        "experiments.train_options",
+        "train",
+        (*_DRAWS, "torch", "stable_baselines3", "sb3_contrib", "safetensors", "filelock", "tensorboard"),
+    ),
+    "evaluate": Command(
+        "experiments.evaluate", "measure how strong an agent is against others", "", "experiments", ("rich",)
+    ),
+    "tournament": Command(
+        "experiments.tournament",
+        "let agents play each other, and rate them",
+        "",
+        "experiments",
+        (*_DRAWS, "openskill", "filelock"),
+    ),
+    "report": Command(
+        "experiments.report",
+        "make a page of the tables and pictures of recorded games or a tournament",
+        "",
+        "analysis",
+        (*_DRAWS, "polars", "statsmodels", "filelock"),
+    ),
+    "probe": Command("experiments.probe", "measure what decisions an agent makes", "", "experiments", _DRAWS),
+    "simulate": Command(
+        "experiments.simulate",
+        "record games between agents as tables",
+        "",
+        "analysis",
+        ("rich", "polars", "filelock"),
+    ),
     "benchmark": Command("experiments.benchmark", "measure how fast the engine and the environments are"),
-    "export": Command("experiments.export", "write a trained policy as an ONNX model"),
+    "export": Command(
+        "experiments.export",
+        "write a trained policy as an ONNX model",
+        "experiments.export_options",
+        "onnx",
+        ("onnx", "torch", "safetensors"),
+    ),
     "play": Command("experiments.play", "play against agents in the terminal"),
     "watch": Command("experiments.watch", "step through a recorded game"),
-    "agents": Command("experiments.cli", "list the agents that can be named"),
+    "agents": Command("experiments.agent_list", "list the agents that can be named, with their parameters"),
 }
 
 
@@ -62,11 +100,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     # sent, and a module or an announced agent there would be found in the place of a package that is not installed.
     if any(names_class(word) for word in words) and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
-    named = next((word for word in words if word in COMMANDS), None)
+    named = next((word for word in words if not word.startswith("-")), "")
     show_traceback = "--traceback" in words
     try:
-        arguments = _parser(named).parse_args(words)
-        status: int = arguments.run(arguments)
+        arguments = _arguments(words, named)
+        command = COMMANDS[named]
+        for library in command.libraries:  # before anything is played or made
+            if not is_installed(library):
+                raise ModuleNotFoundError(name=library)
+        status: int = import_module(command.module).run(arguments)
         return status
     except KeyboardInterrupt:
         say("interrupted", error=True)
@@ -79,14 +121,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ModuleNotFoundError) as error:
         if show_traceback:
             raise
-        say(f"megaland: error: {_message(error)}", error=True)
+        say(f"megaland: error: {_message(error, named)}", error=True)
         return USAGE_ERROR
 
 
-def _message(error: Exception) -> str:
+def _message(error: Exception, named: str) -> str:
     if isinstance(error, ModuleNotFoundError):
-        extra = _EXTRAS.get(error.name or "", "train")
-        return f"this needs {error.name}, which is not installed; pip install -e '.[{extra}]' brings all that is needed"
+        extra = COMMANDS[named].extra if named in COMMANDS else None
+        return str(missing(error, extra, f"megaland {named}"))
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)
@@ -100,58 +142,30 @@ class _Parser(argparse.ArgumentParser):
             super()._print_message(printable_lines(message), file)
 
 
-def _parser(named: str | None) -> argparse.ArgumentParser:
-    """The parser; only the subcommand that was named has its arguments, since they cost the import of its module."""
+def _arguments(words: Sequence[str], named: str) -> argparse.Namespace:
+    """Parse the command line; only the subcommand that was named has its options, since they cost an import."""
     parser = _Parser(prog="megaland", description="The board game Megaland for reinforcement learning.")
-    parser.add_argument("--version", action="version", version=f"%(prog)s {version('megaland')}")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {versions()['megaland']}")
     parser.add_argument("--traceback", action="store_true", help="show where an error comes from")
+    if named and named not in COMMANDS:
+        guess = did_you_mean(named, COMMANDS)
+        parser.error(f"there is no command {named!r}{guess}; there are {', '.join(COMMANDS)}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    chosen = parser
     for name, command in COMMANDS.items():
         sentence = f"{command.help[0].upper()}{command.help[1:]}."
         subparser = commands.add_parser(name, help=command.help, description=sentence)
         if name == named:
-            module: ModuleType = import_module(command.module)
-            module.add_arguments(subparser)
-            subparser.set_defaults(run=module.run)
-    return parser
-
-
-# ------------------------------------------------------------------------------------------------------ megaland agents
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """``megaland agents`` takes none."""
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """List the agents that are announced, each with the first line of its documentation."""
-    from rich.table import Table
-
-    table = Table("agent", "what it does", box=None, pad_edge=False)
-    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
-        table.add_row(point.name, first_line_of_doc(point.value))
-    console = screen()
-    console.print(table)
-    console.print("\nParameters follow a colon: threshold:risk=0.3. An agent of your own is package.module:Class.")
-    return 0
-
-
-def first_line_of_doc(target: str) -> str:
-    """The first line of the docstring of ``"package.module:Class"``.
-
-    It is read from the source rather than from the class, so that a list of agents does not import all that they need.
-    """
-    module, _, name = target.partition(":")
-    try:
-        spec = find_spec(module)
-    except ModuleNotFoundError:  # of the package that it is in
-        spec = None
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        return ""
-    for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
-            return (ast.get_docstring(node) or "").partition("\n")[0]
-    return ""
+            import_module(command.options or command.module).add_arguments(subparser)
+            chosen = subparser
+    arguments, unknown = parser.parse_known_args(words)
+    if unknown:
+        options = [option for action in chosen._actions for option in action.option_strings]
+        word = next((word for word in unknown if word.startswith("-")), unknown[0])
+        guess = did_you_mean(word.partition("=")[0], options)
+        what = "option" if word.startswith("-") else "argument"
+        chosen.error(f"there is no {what} {word!r}{guess}")
+    return arguments
 
 
 if __name__ == "__main__":

@@ -109,12 +109,6 @@ def onnx_model(network: nn.Sequential, provenance: dict[str, Any]) -> onnx.Model
 # ------------------------------------------------------------------------------------------------------ the command
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of ``megaland export``."""
-    parser.add_argument("policy", metavar="POLICY", help="the folder of a trained policy, such as runs/ppo-1/policy")
-    parser.add_argument("--onnx", metavar="FILE", required=True, help="the file to write")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Write the model, and say what is in it."""
     written = export_onnx(arguments.policy, arguments.onnx)

@@ -17,8 +17,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from experiments.checksums import AGAIN, CHECKSUMS_FILE, Checksums
 from experiments.checksums import FolderError as FolderError
 from experiments.output import versions
@@ -367,6 +365,8 @@ def _is_temporary(entry: Path) -> bool:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
     lock = FileLock(path / LOCK_FILE, timeout=0)
     try:
         lock.acquire()

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from numbers import Real
 from typing import Any
 
-from agents.ppo import ACTIVATIONS
+from agents.policy_format import ACTIVATION_NAMES
 from megaland_env import MegalandConfig
 from megaland_env.rewards import Reward, Shaped, make_reward
 
@@ -103,8 +103,8 @@ class TrainConfig:
         for name in ("gamma", "gae_lambda", "same_opponent_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be a number from 0 to 1")
-        if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation is {self.activation!r}; it must be one of {', '.join(ACTIVATIONS)}")
+        if self.activation not in ACTIVATION_NAMES:
+            raise ValueError(f"activation is {self.activation!r}; it must be one of {', '.join(ACTIVATION_NAMES)}")
         if not all(0 <= share < math.inf for share in self.opponents.values()) or not sum(self.opponents.values()) > 0:
             raise ValueError(f"opponents are {self.opponents}; no share may be below 0, and one must be above")
         tables = len(self.game_configs())

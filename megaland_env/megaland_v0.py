@@ -14,8 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pettingzoo  # type: ignore[import-untyped]
-from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
+from megaland_env.extras import needs
+
+with needs("the PettingZoo environment", "envs"):
+    import pettingzoo  # type: ignore[import-untyped]
+    from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 
 from megaland_env.envs.pettingzoo_aec import MegalandAECEnv as raw_env
 from megaland_env.envs.pettingzoo_parallel import MegalandParallelEnv as parallel_env

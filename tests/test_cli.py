@@ -7,7 +7,6 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -82,13 +81,6 @@ def test_the_agents(capsys):
     rows = {line.partition(" ")[0]: line for line in out.splitlines() if line}
     assert all(name in rows for name in agent_names())
     assert "Any legal action" in rows["random"]
-
-
-def test_the_first_line_of_a_docstring():
-    assert cli.first_line_of_doc("tests.test_cli:Clumsy") == "Fails at once."
-    assert cli.first_line_of_doc("tests.test_cli:Nobody") == ""
-    assert cli.first_line_of_doc("no_such_module:Nobody") == ""
-    assert cli.first_line_of_doc("no_such_package.module:Nobody") == ""
 
 
 def test_evaluate_writes_what_the_table_shows(capsys, tmp_path):
@@ -174,21 +166,6 @@ def test_interrupted(capsys):
     status, _, err = outcome(capsys, "evaluate", "tests.test_cli:Tired", *SMALL)
     assert status == 130
     assert "interrupted" in err
-
-
-@pytest.mark.parametrize(("library", "extra"), [("torch", "train"), ("polars", "analysis")])
-def test_a_library_that_is_not_installed(library, extra, capsys, monkeypatch):
-    module = ModuleType("experiments.train")
-    module.add_arguments = lambda parser: None  # type: ignore[attr-defined]
-
-    def run(arguments: Any) -> int:
-        raise ModuleNotFoundError(f"No module named {library!r}", name=library)
-
-    module.run = run  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "experiments.train", module)
-    status, _, err = outcome(capsys, "train")
-    assert status == 2
-    assert f"needs {library}, which is not installed; pip install -e '.[{extra}]'" in err
 
 
 def test_as_a_module_and_without_heavy_imports():

@@ -146,5 +146,5 @@ sys.exit(cli.main(["export", "policy", "--onnx", {str(tmp_path / "x.onnx")!r}]))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == (
-        "megaland: error: this needs onnx, which is not installed; pip install -e '.[onnx]' brings all that is needed\n"
+        'megaland: error: megaland export needs onnx, which is not installed: pip install -e ".[onnx]"\n'
     )

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
-from gymnasium import spaces
-from gymnasium.error import ResetNeeded
+
+from megaland_env.extras import needs
+
+with needs("the Gymnasium environment", "envs"):
+    import gymnasium as gym
+    from gymnasium import spaces
+    from gymnasium.error import ResetNeeded
 
 from megaland_env.actions import NUM_ACTIONS
 from megaland_env.config import MegalandConfig

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gymnasium.error import ResetNeeded
-from pettingzoo import AECEnv  # type: ignore[import-untyped]
+
+from megaland_env.extras import needs
+
+with needs("the PettingZoo environment", "envs"):
+    from gymnasium.error import ResetNeeded
+    from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
 from megaland_env.config import MegalandConfig
 from megaland_env.envs.pettingzoo_table import Info, Observation, PettingZooTable

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gymnasium.error import ResetNeeded
-from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
+from megaland_env.extras import needs
+
+with needs("the PettingZoo environment", "envs"):
+    from gymnasium.error import ResetNeeded
+    from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
 from megaland_env.envs.pettingzoo_table import Info, Observation, PettingZooTable
 from megaland_env.render import RENDER_MODES

@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium import logger, spaces
-from gymnasium.error import ResetNeeded
+
+from megaland_env.extras import needs
+
+with needs("the PettingZoo environment", "envs"):
+    from gymnasium import logger, spaces
+    from gymnasium.error import ResetNeeded
 
 from megaland_env import rng
 from megaland_env.actions import NUM_ACTIONS, PASS, Kind, action_name

@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
-from gymnasium.error import ResetNeeded
-from stable_baselines3.common.vec_env import VecEnv
-from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
+
+from megaland_env.extras import needs
+
+with needs("the Stable-Baselines3 environment", "train"):
+    import gymnasium as gym
+    from gymnasium.error import ResetNeeded
+    from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
 from megaland_env import rng
 from megaland_env.actions import NUM_ACTIONS

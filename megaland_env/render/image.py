@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-try:
+from megaland_env.extras import needs
+
+with needs("a picture of the board", "render"):
     from PIL import Image, ImageDraw, ImageFont
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError('pictures need Pillow: pip install "megaland[render]"', name="PIL") from error
 
 from megaland_env.cards import LEVEL_CARDS, WINNING_COINS, LevelCard, Treasure
 from megaland_env.render import words

@@ -1,0 +1,11 @@
+"""The options of ``megaland export``."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add them."""
+    parser.add_argument("policy", metavar="POLICY", help="the folder of a trained policy, such as runs/ppo-1/policy")
+    parser.add_argument("--onnx", metavar="FILE", required=True, help="the file to write")
