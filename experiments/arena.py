@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from experiments.line_ups import LineUp
 from experiments.matches import DEFAULT_BATCH, Matches, Progress, concatenate, play
-from experiments.processes import make_agents, run_jobs
+from experiments.processes import Tell, make_agents, run_jobs
 from megaland_env import MegalandConfig, rng
 from megaland_env.agent import Agent, make_agent
 
@@ -154,7 +154,7 @@ def play_all(
         workers: how many processes play; with more than one, agents must be named rather than made.
         batch: how many games run at once in each.
         store: has the chunks that are finished, and gets those that will be.
-        progress: told how many games are finished, and of how many.
+        progress: told how many games are played, and of how many.
 
     Returns:
         For each line-up its games, in the order of seeds and rotations.
@@ -164,13 +164,7 @@ def play_all(
         ChildProcessError: a worker process died.
         ValueError: there is no such agent, or an argument has no meaning.
     """
-    if workers < 1:
-        raise ValueError(f"workers is {workers}; it must be at least 1")
-    objects = [name for name, agent in zip(plan.names, plan.agents, strict=True) if not isinstance(agent, str)]
-    if workers > 1 and objects:
-        raise ValueError(
-            f"workers is {workers}, but {objects[0]!r} is an object; only agents by name can be sent there"
-        )
+    check_workers(plan, workers)
     agents = [make_agent(agent) for agent in plan.agents]  # before anything is played, also where others play
     store = Memory() if store is None else store
     schedule = _Schedule(plan, store.chunks(), workers)
@@ -181,6 +175,21 @@ def play_all(
     else:
         _play_there(plan, schedule, store, batch, tell, workers)
     return [line_up_matches(plan, store, line_up) for line_up in range(len(plan.line_ups))]
+
+
+def check_workers(plan: Plan, workers: int) -> None:
+    """Check the number of processes that are to play.
+
+    Raises:
+        ValueError: it is below 1, or above 1 where an agent is an object.
+    """
+    if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1:
+        raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
+    objects = [name for name, agent in zip(plan.names, plan.agents, strict=True) if not isinstance(agent, str)]
+    if workers > 1 and objects:
+        raise ValueError(
+            f"workers is {workers}, but {objects[0]!r} is an object; only agents by name can be sent there"
+        )
 
 
 def line_up_matches(plan: Plan, store: Store, line_up: int) -> Matches:
@@ -288,7 +297,7 @@ def _play_portion(
 def _play_here(
     plan: Plan, agents: Sequence[Agent], schedule: _Schedule, store: Store, batch: int, tell: Progress
 ) -> None:
-    def tell_in_portion(finished: int, _: int) -> None:
+    def tell_in_portion(finished: float, _: float) -> None:
         tell(schedule.finished + finished, plan.total_games)
 
     while not schedule.is_over():
@@ -312,17 +321,20 @@ def _play_there(plan: Plan, schedule: _Schedule, store: Store, batch: int, tell:
         for chunk, matches in zip(portion, parts, strict=True):
             store.add(chunk, matches)
         schedule.done(portion, seconds)
-        tell(schedule.finished, plan.total_games)
 
-    run_jobs(_begin_worker, (plan, batch), portions(), done, workers)
+    def under_way(games: float) -> None:
+        tell(schedule.finished + games, plan.total_games)
+
+    run_jobs(_begin_worker, (plan, batch), portions(), done, workers, under_way)
+    tell(schedule.finished, plan.total_games)
 
 
-def _begin_worker(plan: Plan, batch: int) -> Callable[[Portion], tuple[list[Matches], float]]:
+def _begin_worker(plan: Plan, batch: int) -> Callable[[Portion, Tell], tuple[list[Matches], float]]:
     agents: list[Agent] = []
 
-    def play_mine(portion: Portion) -> tuple[list[Matches], float]:
+    def play_mine(portion: Portion, tell: Tell) -> tuple[list[Matches], float]:
         if not agents:
             agents.extend(make_agents(plan.agents))
-        return _play_portion(plan, agents, portion, batch)
+        return _play_portion(plan, agents, portion, batch, lambda games, _: tell(games))
 
     return play_mine

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +17,6 @@ from experiments.plot_style import (
     new_figure,
     no_frame,
     short,
-    write_picture,
 )
 
 if TYPE_CHECKING:
@@ -27,11 +25,6 @@ if TYPE_CHECKING:
     from experiments.tournament import Tournament
 
 ROW_HEIGHT = 0.42  # inches
-
-
-def write_figure(path: str | Path, result: Tournament, players: int) -> None:
-    """Write the picture of one number of players as a PNG file (``tournament_figure``)."""
-    write_picture(path, tournament_figure(result, players))
 
 
 def tournament_figure(result: Tournament, players: int) -> Figure:

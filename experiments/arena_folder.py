@@ -1,78 +1,67 @@
 """Where a tournament keeps what it has played, so that it can go on after a stop.
 
 ``settings.json`` says what is played, and ``games/`` has a file for each chunk of finished games: plain arrays, no
-pickles. A file is there whole or not at all.
+pickles. Each file says which games it holds, and has a checksum (checksums.py).
 """
 
 from __future__ import annotations
 
 import io
+import json
 import re
+import zipfile
 from dataclasses import fields
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.arena import Chunk, Plan
+from experiments.checksums import AGAIN
 from experiments.matches import Matches
-from experiments.output import write_bytes, write_json
-from experiments.run_folder import FolderError, check_free, check_same, read_object
+from experiments.run_folder import FolderError, Kind, RunFolder
+from megaland_env.files import digest
 
-SETTINGS_FILE = "settings.json"
 GAMES_FOLDER = "games"
-FORMAT = "megaland-tournament/1"
+TOURNAMENT = Kind("a tournament", "settings.json", "megaland-tournament", beginnings=(GAMES_FOLDER,), old_key="lineups")
 
-_NAME = re.compile(r"line-up-(\d+)-seeds-(\d+)-(\d+)\.npz")
+_NAME = re.compile(r"games/line-up-(\d+)-seeds-(\d+)-(\d+)\.npz")
 _STORED = [field.name for field in fields(Matches) if field.name not in ("seeds", "line_ups")]  # these the plan knows
 _OF_SEATS = ("winners", "coins", "decisions")  # (N, P); the others are (N,)
+_IDENTITY = "identity"
+_MOST_BYTES_A_SEAT = 64  # of one array and game; they take 4 at most
+_MOST_BYTES_MORE = 2**16  # for headers, and the identity
 
 
 class ArenaFolder:
-    """The folder of one tournament.
+    """The games in the folder of one tournament.
 
     Args:
-        path: the folder; it is made if need be.
+        folder: the folder, which this process owns.
         plan: what is played.
-        settings: the same in words, as JSON knows them; a folder with other settings is refused.
-
-    Raises:
-        FolderError: the folder holds another tournament, or something else.
     """
 
-    def __init__(self, path: str | Path, plan: Plan, settings: dict[str, Any]) -> None:
-        self.path = Path(path)
+    def __init__(self, folder: RunFolder, plan: Plan) -> None:
+        self._folder = folder
         self._plan = plan
-        self._claim({"format": FORMAT, **settings})
-
-    def _claim(self, settings: dict[str, Any]) -> None:
-        file = self.path / SETTINGS_FILE
-        if file.exists():
-            check_same(self.path, read_object(file), settings, "another tournament")
-        else:
-            check_free(self.path, _is_ours, "tournament")
-        self._games.mkdir(parents=True, exist_ok=True)
-        if not file.exists():
-            write_json(file, settings)
-
-    @property
-    def _games(self) -> Path:
-        return self.path / GAMES_FOLDER
+        self._work = digest(json.dumps(folder.stored.settings, sort_keys=True).encode())
+        self._games = folder.path / GAMES_FOLDER
+        self._games.mkdir(exist_ok=True)
+        for file in self._games.glob("*.npz"):
+            if f"{GAMES_FOLDER}/{file.name}" not in folder.checksums:  # it was not finished
+                file.unlink()
 
     @cached_property
     def _known(self) -> set[Chunk]:
-        names = (_NAME.fullmatch(entry.name) for entry in self._games.iterdir())
-        found = sorted(Chunk(*map(int, match.groups())) for match in names if match)
+        names = (_NAME.fullmatch(name) for name in self._folder.checksums if self._folder.has(name))
         known: set[Chunk] = set()
         reached = [0] * len(self._plan.line_ups)
-        for chunk in found:
+        for chunk in sorted(Chunk(*map(int, match.groups())) for match in names if match):
             line_up, first, number = chunk
-            if line_up >= len(reached) or first + number > self._plan.num_seeds(line_up):
-                raise FolderError(f"{self._file(chunk)} is of another tournament; delete it and run again")
-            if first >= reached[line_up]:  # else two runs at once have played the same games, which are alike
-                known.add(chunk)
-                reached[line_up] = first + number
+            if line_up >= len(reached) or first + number > self._plan.num_seeds(line_up) or first < reached[line_up]:
+                raise FolderError(f"{self._path(chunk)} is of another tournament; {AGAIN}")
+            known.add(chunk)
+            reached[line_up] = first + number
         return known
 
     def chunks(self) -> list[Chunk]:
@@ -82,34 +71,55 @@ class ArenaFolder:
     def add(self, chunk: Chunk, matches: Matches) -> None:
         """Keep one more."""
         content = io.BytesIO()
-        np.savez_compressed(content, **{name: getattr(matches, name) for name in _STORED})
-        write_bytes(self._file(chunk), content.getvalue())
+        arrays: dict[str, Any] = {name: getattr(matches, name) for name in _STORED}
+        np.savez_compressed(content, allow_pickle=False, **arrays, **{_IDENTITY: np.array(self._identity(chunk))})
+        self._folder.checksums.write(_name(chunk), content.getvalue())
         self._known.add(chunk)
 
     def get(self, chunk: Chunk) -> Matches:
         """One that was kept.
 
         Raises:
-            FolderError: its file is damaged.
+            FolderError: its file is damaged, or holds other games.
         """
-        file = self._file(chunk)
         seats = self._plan.seats(chunk)
-        content = io.BytesIO(file.read_bytes())
+        most = _MOST_BYTES_MORE + _MOST_BYTES_A_SEAT * seats.size
+        raw = self._folder.checksums.read(_name(chunk), most * len(_STORED))
         try:
-            with np.load(content, allow_pickle=False) as stored:
+            with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+                if any(member.file_size > most for member in archive.infolist()):
+                    raise ValueError("an array in it is far too large")
+            with np.load(io.BytesIO(raw), allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in _STORED}
+                identity = str(stored[_IDENTITY])
         except Exception as error:  # a damaged archive fails in a dozen ways
-            raise FolderError(f"{file} is damaged ({error}); delete it and run again: it is then played anew") from None
+            raise FolderError(f"{self._path(chunk)} is damaged ({error}); {AGAIN}") from None
+        if identity != self._identity(chunk):
+            raise FolderError(f"{self._path(chunk)} holds other games than its name says; {AGAIN}")
         matches = Matches(seeds=self._plan.seeds(chunk), line_ups=seats, **arrays)
         shapes = {name: seats.shape if name in _OF_SEATS else seats.shape[:1] for name in _STORED}
         if any(arrays[name].shape != shapes[name] or arrays[name].dtype.kind not in "biu" for name in _STORED):
-            raise FolderError(f"{file} has not the {len(seats)} games that it should; delete it and run again")
+            raise FolderError(f"{self._path(chunk)} does not have the {len(seats)} games that it should; {AGAIN}")
         return matches
 
-    def _file(self, chunk: Chunk) -> Path:
-        return self._games / f"line-up-{chunk.line_up:03}-seeds-{chunk.first:07}-{chunk.number:05}.npz"
+    def _identity(self, chunk: Chunk) -> str:
+        """Which games a file holds, and of which tournament."""
+        line_up = self._plan.line_ups[chunk.line_up]
+        seed = int(self._plan.seeds(chunk)[0])
+        return json.dumps(
+            {
+                "work": self._work,
+                "line_up": line_up.name(self._plan.names),
+                "line_up_number": int(chunk.line_up),
+                "first": int(chunk.first),
+                "number": int(chunk.number),
+                "first_seed": seed,
+            }
+        )
+
+    def _path(self, chunk: Chunk) -> str:
+        return str(self._folder.path / _name(chunk))
 
 
-def _is_ours(entry: Path) -> bool:
-    """What a run that was stopped at its very beginning may have left."""
-    return entry.name == GAMES_FOLDER or entry.name.endswith(".part")
+def _name(chunk: Chunk) -> str:
+    return f"{GAMES_FOLDER}/line-up-{chunk.line_up:03}-seeds-{chunk.first:07}-{chunk.number:05}.npz"

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from experiments.arena import Plan
 from experiments.intervals import difference_interval, seeds_needed, share_interval
-from experiments.line_ups import PAIRS, LineUp
+from experiments.line_ups import KINDS, PAIRS, LineUp
 from experiments.matches import Matches
 from experiments.ratings import RatedGames, rate
+from experiments.run_folder import FolderError
 from megaland_env import rng
 
 MOST_RATED = 20_000
@@ -25,6 +28,71 @@ TELLING = 0.03
 
 Row = dict[str, Any]
 """A row of a tidy table: what it is about, and the values."""
+
+
+_TEXTS = {"agent", "kind", "kinds", "opponent", "other", "line_up", "by"}
+_COUNTS = {"num_players", "games", "games_rated", "games_together", "games_needed", "seats", "position"}
+_COLUMNS = {
+    "ratings": "num_players agent rating low high games_rated",
+    "standings": "num_players kind agent win_share low high par games coins place decisions rounds truncated",
+    "head_to_head": "num_players agent opponent win_share low high par ahead games_together",
+    "differences": "num_players kind agent other difference low high deviation unpaired_deviation games_needed",
+    "line_ups": "num_players line_up kinds agent seats games win_share low high par coins place decisions rounds "
+    "truncated",
+    "seats": "num_players by position win_share low high par",
+}
+_NULLABLE = {
+    "head_to_head": {"win_share", "low", "high", "ahead"},
+    "differences": {"deviation", "unpaired_deviation", "games_needed"},
+}
+
+
+def check_results(file: Path, content: Row) -> None:
+    """Check that the content of a results file has the tables of a tournament, with the columns and types they have.
+
+    Raises:
+        FolderError: it has not; the message names the file.
+    """
+
+    def check(good: bool, what: str) -> None:
+        if not good:
+            raise FolderError(f"{file} is damaged or of another version: {what}")
+
+    settings = content.get("settings")
+    if not isinstance(settings, dict):
+        raise FolderError(f"{file} is damaged or of another version: it has no settings")
+    agents: Any = settings.get("agents")
+    players: Any = settings.get("players")
+    check(_is_list_of(str, agents) and len(agents) >= 2, "its settings do not name the agents")
+    check(_is_list_of(int, players) and all(2 <= number <= 5 for number in players), "its players are no numbers")
+    for name, kind in (("games", int), ("seed", int), ("lineups", list), ("config", dict)):
+        check(type(settings.get(name)) is kind, f"its settings have no {name}")
+    check(settings.get("anchor") in agents, "its settings have no anchor among the agents")
+    check(_is_list_of(str, settings["lineups"]) and set(settings["lineups"]) <= set(KINDS), "its lineups are none")
+    for table, columns in _COLUMNS.items():
+        rows: Any = content.get(table)
+        check(_is_list_of(dict, rows), f"it has no table {table}")
+        for row in rows:
+            check(list(row) == columns.split(), f"a row of {table} does not have the columns {columns}")
+            for name, value in row.items():
+                what = f"{name} is {value!r} in a row of {table}"
+                if value is None:
+                    check(name in _NULLABLE.get(table, ()), what)
+                elif name in _TEXTS:
+                    check(isinstance(value, str), what)
+                else:
+                    check(type(value) in ((int,) if name in _COUNTS else (int, float)), what)
+                    check(math.isfinite(value), what)
+            check(row["num_players"] in players, f"a row of {table} is of {row['num_players']} players")
+            named = {row[name] for name in ("agent", "opponent", "other") if name in row}
+            check(named <= set(agents), f"a row of {table} names an agent that did not take part")
+    for number in players:
+        rated = [row["agent"] for row in content["ratings"] if row["num_players"] == number]
+        check(sorted(rated) == sorted(agents), f"not every agent is rated at {number} players")
+
+
+def _is_list_of(kind: type, value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list) and all(type(each) is kind for each in value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,9 +48,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from experiments.output import check_writable, screen, versions, write_json, write_text
+from experiments.output import check_writable, going_on, screen, versions
+from experiments.progress import progress_bar
 from megaland_env import Kind, MegalandConfig, MegalandGames, rng
 from megaland_env.agent import random_legal
+from megaland_env.files import write_json, write_text
 from megaland_env.observation import NUM_FEATURES, encode
 
 PARTS = ("engine", "choosing", "mask", "observation")
@@ -465,33 +467,38 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     rows: list[Row] = []
     adapter_rows: list[AdapterRow] = []
-    with console.status("") as status:
-        if arguments.adapters != "only":
-            for players, batch in sizes:
-                status.update(f"{players} players, batch {batch}")
-                rows.append(measure(players, batch, arguments.seconds, reset_share=arguments.reset_share))
-        if arguments.adapters != "no":
-            for name, (players, batch) in product(ADAPTERS, sizes):
-                status.update(f"{name}, {players} players, {batch} environments")
-                row = measure_adapter(name, players, batch, arguments.seconds)
-                adapter_rows += [row] if row is not None else []
+    adapters = [] if arguments.adapters == "no" else list(product(ADAPTERS, sizes))
+    engine = [] if arguments.adapters == "only" else sizes
+    with progress_bar("rows") as progress:
+        for done, (players, batch) in enumerate(engine):
+            progress(done, len(engine) + len(adapters))
+            rows.append(measure(players, batch, arguments.seconds, reset_share=arguments.reset_share))
+        for done, (name, (players, batch)) in enumerate(adapters, start=len(engine)):
+            progress(done, len(engine) + len(adapters))
+            row = measure_adapter(name, players, batch, arguments.seconds)
+            adapter_rows += [row] if row is not None else []
     if rows:
         console.print(engine_table(rows))
     if adapter_rows:
         console.print(adapter_table(adapter_rows))
-    if arguments.csv is not None:
-        write_text(arguments.csv, as_csv(rows))
-    if arguments.json is not None:
-        write_json(
-            arguments.json,
-            {
-                "machine": describe_machine(),
-                "versions": versions(),
-                "settings": {"seconds": arguments.seconds, "reset_share": arguments.reset_share, "windows": WINDOWS},
-                "engine": [asdict(row) for row in rows],
-                "adapters": [asdict(row) for row in adapter_rows],
-            },
-        )
+    with going_on("the rows are shown above; to measure them again, give the same command"):
+        if arguments.csv is not None:
+            write_text(arguments.csv, as_csv(rows))
+        if arguments.json is not None:
+            write_json(
+                arguments.json,
+                {
+                    "machine": describe_machine(),
+                    "versions": versions(),
+                    "settings": {
+                        "seconds": arguments.seconds,
+                        "reset_share": arguments.reset_share,
+                        "windows": WINDOWS,
+                    },
+                    "engine": [asdict(row) for row in rows],
+                    "adapters": [asdict(row) for row in adapter_rows],
+                },
+            )
     return 0
 
 

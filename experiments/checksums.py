@@ -25,6 +25,8 @@ CHECKSUMS_FILE = "SHA256SUMS"
 MOST_BYTES = 2**32
 """No file of a folder is larger; one that is has not been written by this package, and is not read."""
 
+AGAIN = "delete it and give the command again: what it held is then made again"
+
 _MOST_BYTES_OF_LIST = 2**26
 _LINE = re.compile(r"([0-9a-f]{64})  ([^\n\\]+)")
 
@@ -134,15 +136,12 @@ class Checksums:
             if self.path(name).exists():
                 self.verify(name)
 
-    def compare(self, name: str, checksum: str) -> None:
+    def compare(self, name: str, checksum: str, advice: str = AGAIN) -> None:
         """Compare with the list what ``files.digest`` gives for a file; a difference is a ``FolderError``."""
         if name not in self:
-            raise FolderError(f"{self.path(name)} has no checksum in {self.file}: it was not finished; {AGAIN}")
+            raise FolderError(f"{self.path(name)} has no checksum in {self.file}: it was not finished; {advice}")
         if checksum.removeprefix("sha256:") not in self._of[name]:
-            raise FolderError(f"{self.path(name)} is damaged: it has not the checksum in {self.file}; {AGAIN}")
-
-
-AGAIN = "delete it and give the command again: what it held is then made again"
+            raise FolderError(f"{self.path(name)} is damaged: it has not the checksum in {self.file}; {advice}")
 
 
 def seal(folder: str | Path) -> None:

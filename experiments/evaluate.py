@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,10 +17,12 @@ from experiments.arena import Plan, play_all
 from experiments.intervals import CONFIDENCE, share_interval
 from experiments.line_ups import LineUp, rotations
 from experiments.matches import DEFAULT_BATCH, Progress, agent_name
-from experiments.output import check_writable, games_bar, in_table, screen, versions, write_json
+from experiments.output import check_writable, going_on, in_table, screen, versions
+from experiments.progress import progress_bar
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent
 from megaland_env.config import MARKET_RULES, PAYMENTS, ConfigError
+from megaland_env.files import write_json
 
 DEFAULT_GAMES = 4000
 DEFAULT_PLAYERS = 4
@@ -104,7 +107,7 @@ def evaluate(
         batch: how many games run at once.
         workers: how many processes play; with more than one, agents must be named rather than made. The result is the
             same, unless an agent's answers depend on how many it is asked for at once.
-        progress: told how many games are finished, and of how many.
+        progress: told how many games are played, and of how many.
 
     Raises:
         AgentError: an agent failed, or chose what it may not.
@@ -238,6 +241,14 @@ def config_from(arguments: argparse.Namespace, num_players: int | None = None) -
     )
 
 
+def config_words(arguments: argparse.Namespace) -> list[str]:
+    """The options that ``add_config_arguments`` adds, with what was said, for a command that is to be given again."""
+    words: list[str] = []
+    for name in ("market", "payment", "max_rounds"):
+        words += [f"--{name.replace('_', '-')}", str(getattr(arguments, name))]
+    return words
+
+
 def split_specs(text: str) -> list[str]:
     """Agents separated by commas: ``"random,threshold:risk=0.3,heart_rounds=4"`` is two of them."""
     return re.split(r",(?!\s*\w+\s*=)", text)
@@ -249,7 +260,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(arguments.json)
     opponents = [spec.strip() for text in arguments.opponents or ["random"] for spec in split_specs(text)]
     began = time.perf_counter()
-    with games_bar() as progress:
+    with progress_bar("games") as progress:
         result = evaluate(
             arguments.agent,
             opponents,
@@ -265,9 +276,20 @@ def run(arguments: argparse.Namespace) -> int:
     console.print(as_table(result))
     console.print(f"{result.games} games in {seconds:.1f} s", style="dim", highlight=False)
     if arguments.json is not None:
-        write_json(arguments.json, result.to_dict())
+        with going_on(f"the result is shown above; to measure it again: {_command(arguments)}"):
+            write_json(arguments.json, result.to_dict())
         console.print(f"written to {arguments.json}", style="dim", highlight=False)
     return 0
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """The command that was given."""
+    words = ["megaland", "evaluate", arguments.agent]
+    for text in arguments.opponents or []:
+        words += ["--opponents", text]
+    for name in ("players", "games", "seed", "batch", "workers"):
+        words += [f"--{name}", str(getattr(arguments, name))]
+    return shlex.join([*words, *config_words(arguments), "--json", arguments.json])
 
 
 def as_table(result: Evaluation) -> Any:

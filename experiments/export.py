@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
 from agents.ppo import ACTIONS, load_policy
-from experiments.output import check_writable, say, versions, write_bytes
+from experiments.output import check_writable, going_on, say, versions
 from megaland_env import NUM_ACTIONS
+from megaland_env.files import write_bytes
 from megaland_env.observation import FEATURES, FEATURES_VERSION, NUM_FEATURES
 
 OPSET = 13
@@ -111,7 +113,9 @@ def onnx_model(network: nn.Sequential, provenance: dict[str, Any]) -> onnx.Model
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the model, and say what is in it."""
-    written = export_onnx(arguments.policy, arguments.onnx)
+    command = shlex.join(["megaland", "export", arguments.policy, "--onnx", arguments.onnx])
+    with going_on(f"to write it again: {command}"):
+        written = export_onnx(arguments.policy, arguments.onnx)
     say(f"{written}: observation ({NUM_FEATURES} features, version {FEATURES_VERSION}) and action_mask in;")
     say(f"logits, probabilities and the most likely action out, for {NUM_ACTIONS} actions; names are in its metadata")
     return 0

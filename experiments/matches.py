@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
@@ -12,13 +13,16 @@ import numpy.typing as npt
 from megaland_env import Decisions, Kind, MegalandConfig, MegalandGames, action_name, rng
 from megaland_env.actions import NUM_ACTIONS
 from megaland_env.agent import Agent, make_agent
+from megaland_env.cards import WINNING_COINS
 from megaland_env.rewards import win_shares
 
 DEFAULT_BATCH = 32_768
 """Games played at once: enough for the engine to be fast; they take some tens of megabytes."""
 
-Progress = Callable[[int, int], None]
-"""Told now and then how many games are finished, and how many there are."""
+Progress = Callable[[float, float], None]
+"""Told now and then how many games are played, and how many there are; a game that is under way counts in part."""
+
+SECONDS_BETWEEN_REPORTS = 0.5
 
 
 class AgentError(RuntimeError):
@@ -114,7 +118,7 @@ def play(
         line_ups: (N, P) integers; ``line_ups[g, s]`` is the position in ``agents`` of who has seat s in game g.
         seeds: (N,) integers, the seed of each game.
         batch: how many games run at once.
-        progress: called after the steps in which games were finished.
+        progress: called about twice a second and at the end.
         names: what the agents are called in errors; by default ``agent_name``.
         watcher: sees the games. They keep an event log then, which the watcher drains.
 
@@ -144,7 +148,7 @@ def play(
     playing = np.arange(slots)  # (slots,) which of the N games runs in each slot
     busy = np.ones(slots, np.bool_)  # (slots,) the slots that have not run out of games
     asked = np.zeros((slots, seats), np.int32)
-    started, finished = slots, 0
+    started, finished, next_report, reported = slots, 0, 0.0, 0.0
     while finished < number:
         decisions = games.decisions()
         asked += games.active
@@ -157,6 +161,10 @@ def play(
         if watcher is not None:
             watcher.before(games, playing, decisions, answers)
         games.step(games.scatter(decisions, answers))
+        if progress is not None and time.monotonic() >= next_report:
+            next_report = time.monotonic() + SECONDS_BETWEEN_REPORTS
+            reported = max(reported, finished + float(_played_part(games)[busy].sum()))
+            progress(reported, number)
 
         over = np.flatnonzero(busy & (games.kind == Kind.NONE))
         if not over.size:
@@ -178,9 +186,19 @@ def play(
         if again.size:
             games.reset(seeds[playing[again]], index=again)
         started += again.size
-        if progress is not None:
-            progress(finished, number)
+    if progress is not None:
+        progress(number, number)
     return results
+
+
+def _played_part(games: MegalandGames) -> npt.NDArray[np.float64]:
+    """(N,) which part of each game is played, about.
+
+    The richest player's coins grow with the square of the decision moments, measured with random agents, threshold and
+    planner, until they end the game (rule N5).
+    """
+    part: npt.NDArray[np.float64] = np.sqrt(np.minimum(games.coins.max(axis=1) / WINNING_COINS, 1.0))
+    return part
 
 
 def agent_name(agent: str | Agent) -> str:

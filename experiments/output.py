@@ -1,4 +1,4 @@
-"""What a run gives out: tables on the screen, and files that are written beside and then renamed, never half of one.
+"""What a command gives out: tables on the screen, and the text of files; megaland_env/files.py writes them.
 
 Names and messages in it may come from elsewhere. ``screen`` and ``say`` make them safe for a terminal, ``in_table`` for
 any ``rich`` console, ``in_html`` for a page, ``csv_cell`` for a CSV file, and ``plot_style.in_picture`` for a picture.
@@ -7,6 +7,7 @@ any ``rich`` console, ``in_html`` for a page, ``csv_cell`` for a CSV file, and `
 from __future__ import annotations
 
 import csv
+import errno
 import html
 import io
 import json
@@ -15,12 +16,16 @@ import platform
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.checksums import Checksums, FolderError
+from megaland_env.files import TEMPORARY
 from megaland_env.outside_text import printable, printable_lines
 from megaland_env.render.text import show
 
@@ -72,21 +77,6 @@ def csv_cell(value: Any) -> Any:
     return _FORMULA.sub(r"\1\2'", printable(value))
 
 
-@contextmanager
-def games_bar() -> Iterator[Callable[[int, int], None]]:
-    """A bar on the screen, if there is one, that is told how many games are finished, and of how many."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from experiments.safe_console import SafeConsole
-
-    columns = (TextColumn("games"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    errors = SafeConsole(stderr=True)
-    shown = errors.is_terminal
-    with Progress(*columns, console=errors, transient=True, disable=not shown, speed_estimate_period=600) as bar:
-        task = bar.add_task("games", total=None)
-        yield lambda finished, total: bar.update(task, completed=finished, total=total)
-
-
 def warn(message: str) -> None:
     """Say on the standard error what went wrong without ending the command."""
     with suppress(OSError):  # nobody may be listening any more
@@ -112,67 +102,78 @@ def decoration(what: str) -> Iterator[None]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Tell before the work, not after it, that its result could not be written.
+    """Tell before the work, not after it, that its result could not be written: a file is made there, and removed.
 
     Raises:
-        FileNotFoundError: the folder does not exist.
-        IsADirectoryError: the path is a folder.
+        FolderError: it is a finished file of a folder that a command owns.
+        OSError: no file can be written there; ``filename`` is ``path``.
     """
     target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no folder {target.parent}")
     if target.is_dir():
-        raise IsADirectoryError(f"cannot write {path}: it is a folder")
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write a whole file, or leave the old one as it was."""
-    write_bytes(path, text.encode())
-
-
-def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a whole file, or leave the old one as it was."""
-    target = Path(path)
-    check_writable(target)
-    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        raise IsADirectoryError(errno.EISDIR, "it is a folder, and must be a file", str(path))
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    if not target.parent.is_dir():
+        where = f"there is no folder {target.parent}"
+        raise FileNotFoundError(errno.ENOENT, where, str(path))
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        _give_usual_mode(beside)
-        os.replace(beside, target)
-    except BaseException:
-        os.unlink(beside)
-        raise
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    os.close(handle)
+    os.unlink(temporary)
+    if target.name in Checksums(target.parent):
+        raise FolderError(f"{path} is a finished file of the folder {target.parent}; name another file")
 
 
-def write_json(path: str | Path, content: Any) -> None:
-    """Write ``content`` as JSON in the same way; what JSON does not know (a NaN too) is an error."""
-    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+@contextmanager
+def going_on(how: str) -> Iterator[None]:
+    """Add to the error of a full or failing disk how to go on when that is mended.
+
+    Args:
+        how: such as ``"to go on: megaland simulate random --out runs/records"``.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _OF_THE_DISK or error.filename is None:
+            raise
+        raise OSError(error.errno, f"{error.strerror}; {how}", error.filename) from error
 
 
-def write_csv(path: str | Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write the rows of a table (at least one) as CSV in the same way, with the names of the columns first."""
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show warnings as one line each on the standard error, as a command does."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *rest: warn(str(message))
+        yield
+
+
+_OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The rows of a table (at least one) as CSV, with the names of the columns first."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows({name: csv_cell(value) for name, value in row.items()} for row in rows)
-    write_text(path, text.getvalue())
+    return text.getvalue()
 
 
-def write_tables(path: str | Path, content: Any, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Path]:
-    """Write ``content`` as JSON to ``path``, and each table as a CSV file of its name beside it; makes the folder.
+def json_bytes(content: Any) -> bytes:
+    """``content`` as a JSON file; what JSON does not know (a NaN too) is a ``ValueError``."""
+    return (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()
 
-    Returns:
-        The files.
+
+def need(*modules: str) -> None:
+    """Import at the beginning what is needed at the end.
+
+    Raises:
+        ModuleNotFoundError: an extra is not installed.
     """
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_json(target, content)
-    files = [target]
-    for name, rows in tables.items():
-        files.append(target.with_name(f"{name}.csv"))
-        write_csv(files[-1], rows)
-    return files
+    for module in modules:
+        import_module(module)
 
 
 def versions() -> dict[str, str]:
@@ -185,10 +186,3 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:  # run from a source tree that is not installed
             found[package] = "unknown"
     return found
-
-
-def _give_usual_mode(path: str) -> None:
-    """Temporary files are private; results get the mode that any new file would have."""
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(path, 0o666 & ~mask)

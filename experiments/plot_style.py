@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from experiments.output import write_bytes
+from megaland_env.files import write_bytes
 from megaland_env.outside_text import printable
 
 if TYPE_CHECKING:

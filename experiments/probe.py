@@ -7,21 +7,43 @@ push-your-luck is measured, and what that can and cannot say, stands in probe_me
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.arena import Chunk, Plan
-from experiments.evaluate import add_config_arguments, config_for, config_from, opponents_for, split_specs
+from experiments.evaluate import (
+    add_config_arguments,
+    config_for,
+    config_from,
+    config_words,
+    opponents_for,
+    split_specs,
+)
 from experiments.intervals import CONFIDENCE
 from experiments.line_ups import LineUp
 from experiments.matches import DEFAULT_BATCH, Progress, agent_name, play
-from experiments.output import games_bar, in_table, screen, versions, write_tables
-from experiments.probe_figure import FEWEST, SHARE_OF_ROUNDS, write_figures
+from experiments.output import csv_text, decoration, going_on, in_table, json_bytes, need, say, screen, versions
+from experiments.plot_style import png
+from experiments.probe_figure import FEWEST, SHARE_OF_ROUNDS, figures
 from experiments.probe_measures import ITEMS, Row, Tally, tables, tally
 from experiments.probe_record import Recorder
+from experiments.progress import progress_bar
+from experiments.run_folder import (
+    AGAIN,
+    FolderError,
+    Kind,
+    RunFolder,
+    Stored,
+    Work,
+    claim,
+    parse_object,
+    read_stored,
+)
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent, make_agent
 
@@ -32,8 +54,12 @@ if TYPE_CHECKING:
 DEFAULT_GAMES = 2000
 DEFAULT_PLAYERS = 4
 DEFAULT_FOLDER = "runs/probe"
+RESULTS_FILE = "probe.json"
+PROBE = Kind("a probe", "settings.json", "megaland-probe")
 MOST_AT_ONCE = 2048
 """Games played and measured at once: their decisions take some tens of megabytes, more in very long games."""
+
+_MOST_BYTES_OF_RESULTS = 2**26
 
 AT_ALL_SEATS = "itself"
 ROUNDS_SHOWN = 12  # on the screen
@@ -93,11 +119,64 @@ class Probe:
     def save(self, folder: str | Path) -> list[Path]:
         """Write ``probe.json``, a CSV file for each table, and three pictures.
 
+        The rule of run_folder.py holds: a folder that holds something else, or other results, is refused.
+
         Returns:
             The files.
+
+        Raises:
+            FolderError: the folder holds something else, or is in use.
+            OSError: a file cannot be written.
         """
-        files = write_tables(Path(folder, "probe.json"), self.to_dict(), self.tables())
-        return files + write_figures(Path(folder), self)
+        with claim(Work(PROBE, self.settings), folder) as owned:
+            if owned.has(RESULTS_FILE) and _results_in(owned.stored).tables() != self.tables():
+                raise FolderError(f"{folder} holds other results of the same settings; name another folder")
+            return self._write(owned)
+
+    def _write(self, folder: RunFolder) -> list[Path]:
+        """Write what is missing in a folder that this process owns: results first, then what shows them."""
+        contents = {RESULTS_FILE: partial(json_bytes, self.to_dict())}
+        contents |= {f"{name}.csv": partial(_csv_bytes, rows) for name, rows in self.tables().items()}
+        files = []
+        for name, content in contents.items():
+            if not folder.has(name):
+                folder.checksums.write(name, content())
+            files.append(folder.path / name)
+        for picture, draw in figures(self).items():
+            name = f"{picture}.png"
+            with decoration(name):
+                if not folder.has(name):
+                    folder.checksums.write(name, png(draw()))
+                files.append(folder.path / name)
+        folder.checksums.forget_old()
+        return files
+
+
+def load_probe(folder: str | Path) -> Probe:
+    """Read what ``Probe.save`` or ``megaland probe`` wrote.
+
+    Raises:
+        FolderError: the folder holds no probe, or a damaged one.
+        OSError: it cannot be read.
+    """
+    return _results_in(read_stored(folder, PROBE))
+
+
+def _results_in(stored: Stored) -> Probe:
+    file = stored.checksums.path(RESULTS_FILE)
+    content = parse_object(stored.checksums.read(RESULTS_FILE, _MOST_BYTES_OF_RESULTS), file)
+    names = [field.name for field in fields(Probe) if field.name != "settings"]
+    if content.get("settings") != stored.settings or not all(_is_table(content.get(name)) for name in names):
+        raise FolderError(f"{file} is of another probe; {AGAIN}")
+    return Probe(stored.settings, **{name: content[name] for name in names})
+
+
+def _is_table(rows: Any) -> bool:
+    return isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
+
+
+def _csv_bytes(rows: Sequence[Row]) -> bytes:
+    return csv_text(rows).encode()
 
 
 def probe(
@@ -120,56 +199,91 @@ def probe(
         games: how many games; with opponents rounded up to a multiple of P.
         seed: another seed is other luck (``arena.Plan``).
         config: of the games; the default is the full game.
-        progress: told how many games are finished, and of how many.
+        progress: told how many games are played, and of how many.
 
     Raises:
         AgentError: an agent failed, or chose what it may not.
         ValueError: there is no such agent, or an argument has no meaning.
     """
-    config = config_for(num_players, config)
-    players = config.num_players
-    others = [] if opponents is None else opponents_for(opponents, players)
-    distinct = list({other if isinstance(other, str) else id(other): other for other in others}.values())
-    cast = (0, *(1 + distinct.index(other) for other in others)) if others else (0,) * players
-    recorder = Recorder(make_agent(agent))
-    roster = (recorder, *map(make_agent, distinct))
-    plan = Plan(
-        agents=roster,
-        names=tuple(map(agent_name, [agent, *distinct])),
-        config=config,
-        line_ups=(LineUp(tuple(sorted(cast)), (), orders=(cast,)),),
-        games=games,
-        seed=seed,
-    )
-    # The same agent in all seats plays each seed's game alike however the table turns, so once will do.
-    games_per_seed = players if others else 1
-    num_seeds = plan.num_seeds(0) if others else games
-    counted: Tally | None = None
-    at_once = max(1, MOST_AT_ONCE // games_per_seed)
-    for first in range(0, num_seeds, at_once):
-        chunk = Chunk(0, first, min(at_once, num_seeds - first))
-        played = slice(None) if others else slice(None, None, players)
-        matches = play(
-            config,
-            roster,
-            plan.seats(chunk)[played],
-            plan.seeds(chunk)[played],
-            batch=DEFAULT_BATCH,  # all at once, so that a game's place in the batch is its place here
-            progress=_part_of(progress, first * games_per_seed, num_seeds * games_per_seed),
-            names=plan.names,
+    task = _Task.of(agent, opponents, config_for(num_players, config), games, seed)
+    return task.do(progress)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A probe before it is played.
+
+    Attributes:
+        recorder: the agent, with what it has decided.
+        plan: the games.
+        num_seeds: that are played.
+        games_per_seed: P, or 1 where the agent has all seats: each seed's game is then the same however the table
+            turns.
+        settings: those of the ``Probe``.
+    """
+
+    recorder: Recorder
+    plan: Plan
+    num_seeds: int
+    games_per_seed: int
+    settings: Row
+
+    @classmethod
+    def of(
+        cls,
+        agent: str | Agent,
+        opponents: str | Agent | Sequence[str | Agent] | None,
+        config: MegalandConfig,
+        games: int,
+        seed: int,
+    ) -> _Task:
+        """The arguments are those of ``probe``; they are checked here."""
+        players = config.num_players
+        others = [] if opponents is None else opponents_for(opponents, players)
+        distinct = list({other if isinstance(other, str) else id(other): other for other in others}.values())
+        cast = (0, *(1 + distinct.index(other) for other in others)) if others else (0,) * players
+        recorder = Recorder(make_agent(agent))
+        plan = Plan(
+            agents=(recorder, *map(make_agent, distinct)),
+            names=tuple(map(agent_name, [agent, *distinct])),
+            config=config,
+            line_ups=(LineUp(tuple(sorted(cast)), (), orders=(cast,)),),
+            games=games,
+            seed=seed,
         )
-        part = tally(recorder.decided(), matches, 0, config, games_per_seed)
-        counted = part if counted is None else counted + part
-    assert counted is not None
-    settings = {
-        "agent": agent_name(agent),
-        "opponents": list(map(agent_name, others)) or [AT_ALL_SEATS],
-        "players": players,
-        "games": num_seeds * games_per_seed,
-        "seed": seed,
-        "config": config.to_dict(),
-    }
-    return Probe(settings, **tables(counted))
+        games_per_seed = players if others else 1
+        num_seeds = plan.num_seeds(0) if others else int(games)
+        settings = {
+            "agent": agent_name(agent),
+            "opponents": list(map(agent_name, others)) or [AT_ALL_SEATS],
+            "players": players,
+            "games": num_seeds * games_per_seed,
+            "seed": int(seed),
+            "config": config.to_dict(),
+        }
+        return cls(recorder, plan, num_seeds, games_per_seed, settings)
+
+    def do(self, progress: Progress | None) -> Probe:
+        """Play and measure."""
+        plan, games_per_seed, num_seeds = self.plan, self.games_per_seed, self.num_seeds
+        counted: Tally | None = None
+        at_once = max(1, MOST_AT_ONCE // games_per_seed)
+        for first in range(0, num_seeds, at_once):
+            chunk = Chunk(0, first, min(at_once, num_seeds - first))
+            played = slice(None, None, plan.config.num_players // games_per_seed)
+            matches = play(
+                plan.config,
+                plan.agents,
+                plan.seats(chunk)[played],
+                plan.seeds(chunk)[played],
+                batch=DEFAULT_BATCH,  # all at once, so that a game's place in the batch is its place here
+                progress=_part_of(progress, first * games_per_seed, num_seeds * games_per_seed),
+                names=plan.names,
+            )
+            part = tally(self.recorder.decided(), matches, 0, plan.config, games_per_seed)
+            counted = part if counted is None else counted + part
+        assert counted is not None
+        return Probe(self.settings, **tables(counted))
 
 
 def _part_of(progress: Progress | None, before: int, total: int) -> Progress | None:
@@ -194,39 +308,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--players", type=int, default=DEFAULT_PLAYERS, help="at the table, 2 to 5 (%(default)s)")
     parser.add_argument("--games", type=int, default=DEFAULT_GAMES, help="(%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="another seed is other luck (%(default)s)")
-    parser.add_argument("--out", metavar="DIR", default=DEFAULT_FOLDER, help="for tables and pictures (%(default)s)")
+    parser.add_argument(
+        "--out", metavar="DIR", help=f"for tables and pictures ({DEFAULT_FOLDER}, or the next that is free)"
+    )
     add_config_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Play and measure, show the tables, and write them."""
-    _check_folder(Path(arguments.out))
+    need("matplotlib.figure")
     opponents = [spec.strip() for text in arguments.opponents or [] for spec in split_specs(text)]
-    began = time.perf_counter()
-    with games_bar() as progress:
-        result = probe(
-            arguments.agent,
-            opponents or None,
-            games=arguments.games,
-            seed=arguments.seed,
-            config=config_from(arguments),
-            progress=progress,
-        )
-    files = result.save(arguments.out)
-    seconds = time.perf_counter() - began
+    task = _Task.of(arguments.agent, opponents or None, config_from(arguments), arguments.games, arguments.seed)
     console = screen()
-    show(result, console)
+    began = time.perf_counter()
+    with claim(Work(PROBE, task.settings), arguments.out, DEFAULT_FOLDER) as folder:
+        if folder.note:
+            say(folder.note, error=True)
+        if folder.has(RESULTS_FILE):
+            result, how = _results_in(folder.stored), "finished before: nothing was played"
+        else:
+            with progress_bar("games") as progress:
+                result = task.do(progress)
+            how = f"{result.settings['games']:,} games, {time.perf_counter() - began:.1f} s"
+        try:
+            with going_on(f"to go on: {_command(arguments, folder.path)}"):
+                files = result._write(folder)
+        finally:  # the disk may be full
+            show(result, console)
     names = ", ".join(file.name for file in files)
-    text = f"{result.settings['games']:,} games, {seconds:.1f} s\nwritten to {arguments.out}: {names}"
-    console.print(text, style="dim", highlight=False, soft_wrap=True)
+    console.print(f"{how}\nwritten to {folder.path}: {names}", style="dim", highlight=False, soft_wrap=True)
     return 0
 
 
-def _check_folder(path: Path) -> None:
-    """Tell before the work, not after it, that a folder could not be made."""
-    there = next(place for place in (path, *path.absolute().parents) if place.exists())
-    if not there.is_dir():
-        raise NotADirectoryError(f"cannot write to {path}: {there} is not a folder")
+def _command(arguments: argparse.Namespace, folder: Path) -> str:
+    """The command that goes on in a folder."""
+    words = ["megaland", "probe", arguments.agent]
+    for text in arguments.opponents or []:
+        words += ["--opponents", text]
+    words += ["--players", arguments.players, "--games", arguments.games, "--seed", arguments.seed]
+    return shlex.join(map(str, [*words, *config_words(arguments), "--out", folder]))
 
 
 # ------------------------------------------------------------------------------------------------------ the screen

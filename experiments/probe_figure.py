@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from experiments.plot_style import (
     new_figure,
     no_frame,
     short,
-    write_picture,
 )
 from experiments.probe_measures import ITEMS, Row
 from megaland_env import Treasure
@@ -42,17 +41,10 @@ FEWEST = 10
 """What is a share of fewer decisions is left out: it says nothing."""
 
 
-def write_figures(folder: Path, result: Probe) -> list[Path]:
-    """Write ``leaving.png``, ``purchases.png`` and ``choices.png``.
-
-    Returns:
-        The files.
-    """
-    files = []
-    for name, draw in (("leaving", _leaving), ("purchases", _purchases), ("choices", _choices)):
-        files.append(folder / f"{name}.png")
-        write_picture(files[-1], draw(result))
-    return files
+def figures(result: Probe) -> dict[str, Callable[[], Figure]]:
+    """What draws the pictures, by their names."""
+    ways = {"leaving": _leaving, "purchases": _purchases, "choices": _choices}
+    return {name: partial(draw, result) for name, draw in ways.items()}
 
 
 # ------------------------------------------------------------------------------------------------------ stay or leave

@@ -1,29 +1,32 @@
 """Records of games: a folder of Parquet tables and a manifest, written part by part, and read as frames of Polars.
 
 ``DIR/manifest.json`` says what was played, and ``DIR/<table>/part-00000.parquet`` and so on hold the tables of
-record_schema.py. Every file is there whole or not at all. ``load`` reads a set; so does whatever reads Parquet, such as
-DuckDB: ``SELECT * FROM 'DIR/seats/*.parquet'``.
+record_schema.py; ``SHA256SUMS`` has their checksums (docs/folders.md). ``load`` reads a set; so does whatever reads
+Parquet, such as DuckDB: ``SELECT * FROM 'DIR/seats/*.parquet'``.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from experiments.output import versions, write_bytes, write_json
+from experiments.output import json_bytes, versions
 from experiments.record_schema import SCHEMA_VERSION, TABLES, schema
-from experiments.run_folder import FolderError, check_free, check_same, read_object
+from experiments.run_folder import AGAIN, FolderError, Kind, RunFolder, Stored, Work, read_stored, warn_if_old
 from megaland_env import Action
+from megaland_env.files import digest, write_bytes
 
 MANIFEST_FILE = "manifest.json"
-FORMAT = "megaland-records"
+RECORDS = Kind("records", MANIFEST_FILE, "megaland-records", beginnings=tuple(TABLES), old_key="settings")
 
+_NAME = re.compile(r"part-\d{5,}")
 _FOOTER = "megaland"
 """The key under which each file says what it is."""
 
@@ -55,27 +58,32 @@ class Records:
 def load(path: str | Path) -> Records:
     """The records in a folder, as lazy frames.
 
+    All files are read once, to compare their checksums. Folders that version 0.1 wrote have none, which is a warning.
+
     Raises:
         FolderError: the folder holds no records, or not all of them, or of another schema, or a file is damaged.
+        OSError: a file cannot be read.
     """
     folder = Path(path)
-    file = folder / MANIFEST_FILE
-    if not file.is_file():
-        raise FolderError(f"{folder} holds no records: there is no {MANIFEST_FILE} in it")
-    manifest = read_object(file)
-    _check_version(folder, manifest)
-    parts = _parts(folder, manifest)
-    names = (manifest["settings"]["agents"], manifest["line_ups"])
-    there = [part for part in parts if is_whole(folder, part, *names)]
+    stored = read_stored(folder, RECORDS)
+    records = records_in(stored)
+    warn_if_old(folder, stored)
+    return records
+
+
+def records_in(stored: Stored, *, verified: bool = False) -> Records:
+    """The records in a folder whose manifest was read; see ``load``. If ``verified``, checksums are not compared."""
+    folder, manifest = stored.checksums.folder, stored.content
+    parts = parts_of(stored)
+    there = [part for part in parts if is_whole(stored, part, verified=verified)]
     if len(there) < len(parts):
         how = f": {manifest['command']}" if manifest["command"] else ""
-        raise FolderError(
-            f"{folder} has {len(there)} of its {len(parts)} parts; simulate again with the same arguments to complete "
-            f"it{how}"
-        )
+        again = "this version cannot complete it" if stored.is_old else f"simulate again with the same arguments{how}"
+        raise FolderError(f"{folder} has {len(there)} of its {len(parts)} parts; {again}")
+    names = (manifest["settings"]["agents"], manifest["line_ups"])
     frames = {
         table: pl.scan_parquet(
-            [file_of(folder, table, part) for part in parts], schema=schema(table, *names), glob=False
+            [folder / name_of(table, part) for part in parts], schema=schema(table, *names), glob=False
         )
         for table in TABLES
     }
@@ -107,114 +115,126 @@ class Part:
     games: int
 
 
-def file_of(folder: Path, table: str, part: Part) -> Path:
-    """Where a part of a table lies."""
-    return folder / table / f"{part.name}.parquet"
+def name_of(table: str, part: Part) -> str:
+    """The name of the file of a part of a table, in its folder."""
+    return f"{table}/{part.name}.parquet"
 
 
-def claim(
-    folder: Path, settings: Mapping[str, Any], line_ups: Sequence[str], parts: Sequence[Part], command: str | None
-) -> None:
-    """Make a folder for a set of records, or go on with one of the same settings.
+def work_of(settings: Mapping[str, Any], line_ups: Sequence[str], parts: Sequence[Part], command: str | None) -> Work:
+    """What is done in a folder of records (run_folder.py)."""
+    facts = {
+        "schema": SCHEMA_VERSION,
+        "command": command,
+        "line_ups": list(line_ups),
+        "versions": {**versions(), "polars": pl.__version__},
+        "parts": [vars(part) for part in parts],
+        "rows": None,
+    }
+    return Work(RECORDS, settings, facts)
+
+
+def parts_of(stored: Stored) -> list[Part]:
+    """The parts that a manifest names, once all of it was checked.
 
     Raises:
-        FolderError: it holds other records, or something else.
+        FolderError: it is of another schema, or not what it should be.
     """
-    file = folder / MANIFEST_FILE
-    if file.exists():
-        manifest = read_object(file)
-        _check_version(folder, manifest)
-        check_same(folder, manifest["settings"], settings, "other records")
-    else:
-        check_free(folder, _is_ours, "records")
-    for table in TABLES:
-        (folder / table).mkdir(parents=True, exist_ok=True)
-    if not file.exists():
-        manifest = {
-            "format": FORMAT,
-            "schema": SCHEMA_VERSION,
-            "command": command,
-            "settings": dict(settings),
-            "line_ups": list(line_ups),
-            "versions": {**versions(), "polars": pl.__version__},
-            "parts": [vars(part) for part in parts],
-            "rows": None,
-        }
-        write_json(file, manifest)
+    folder, manifest = stored.checksums.folder, stored.content
+    if type(manifest.get("schema")) is not int or manifest["schema"] != SCHEMA_VERSION:
+        raise FolderError(
+            f"{folder} holds records of schema {manifest.get('schema')!r}; this version of megaland knows schema "
+            f"{SCHEMA_VERSION}: simulate them again into another folder"
+        )
+
+    def check(good: bool, what: str) -> None:
+        if not good:
+            raise FolderError(f"{folder / MANIFEST_FILE} is damaged: {what}")
+
+    settings: Any = manifest.get("settings")
+    check(isinstance(settings, dict), "it has no settings")
+    check(_is_list_of(str, settings.get("agents")), "its settings do not name the agents")
+    check(_is_list_of(int, settings.get("players")), "its settings do not say how many play")
+    check(type(settings.get("decisions")) in (int, float), "its settings do not say which decisions are kept")
+    check(isinstance(settings.get("config"), dict), "its settings have no config")
+    check(_is_list_of(str, manifest.get("line_ups")), "it has no line_ups")
+    check(isinstance(manifest.get("command", 0), (str, type(None))), "it has no command")
+    check(isinstance(manifest.get("versions"), dict), "it has no versions")
+    rows: Any = manifest.get("rows")
+    check(
+        rows is None or (isinstance(rows, dict) and _is_list_of(int, [rows.get(table) for table in TABLES])), "its rows"
+    )
+    parts: Any = manifest.get("parts")
+    check(isinstance(parts, list) and len(parts) > 0, "its parts are none")
+    for part in parts:
+        good = isinstance(part, dict) and list(part) == [field.name for field in fields(Part)]
+        check(good, f"its parts have {part!r}, which is no part")
+        check(_is_list_of(int, [*part.values()][1:]) and isinstance(part["name"], str), f"its part {part!r}")
+        check(_NAME.fullmatch(part["name"]) is not None, f"its part is called {part['name']!r}")
+    return [Part(**part) for part in parts]
 
 
-def is_whole(folder: Path, part: Part, agents: Sequence[str], line_ups: Sequence[str]) -> bool:
-    """Whether all tables have a part.
+def is_whole(stored: Stored, part: Part, *, verified: bool) -> bool:
+    """Whether all tables have a part that is finished.
 
     Raises:
         FolderError: one of its files is damaged, or of other records.
     """
-    return all(_check_file(folder, table, part, agents, line_ups) for table in TABLES)
+    return all(_check_file(stored, table, part, verified) for table in TABLES)
 
 
-def write(folder: Path, table: str, part: Part, frame: pl.DataFrame) -> None:
-    """Write a part of a table."""
+def write(stored: Stored, table: str, part: Part, frame: pl.DataFrame) -> tuple[str, str]:
+    """Write a part of a table, and give the name of the file and its digest, which is still to be recorded."""
     content = io.BytesIO()
-    frame.write_parquet(content, compression="zstd", metadata={_FOOTER: _footer(table, part)})
-    write_bytes(file_of(folder, table, part), content.getvalue())
+    frame.write_parquet(content, compression="zstd", metadata={_FOOTER: _footer(stored, table, part)})
+    name, raw = name_of(table, part), content.getvalue()
+    write_bytes(stored.checksums.path(name), raw)
+    return name, digest(raw)
 
 
-def finish(folder: Path) -> None:
-    """Say in the manifest how many rows there are, and clear away what a killed run has left."""
-    file = folder / MANIFEST_FILE
-    manifest = read_object(file)
-    files = {table: [file_of(folder, table, part) for part in _parts(folder, manifest)] for table in TABLES}
-    manifest["rows"] = {
-        table: pl.scan_parquet(paths, glob=False).select(pl.len()).collect().item() for table, paths in files.items()
+def finish(folder: RunFolder) -> None:
+    """Say in the manifest how many rows there are."""
+    parts, path = parts_of(folder.stored), folder.path
+    folder.stored.content["rows"] = {
+        table: pl.scan_parquet([path / name_of(table, part) for part in parts], glob=False)
+        .select(pl.len())
+        .collect()
+        .item()
+        for table in TABLES
     }
-    write_json(file, manifest)
-    for table in TABLES:
-        for left in (folder / table).glob(".*.part"):
-            left.unlink()
+    folder.checksums.write(MANIFEST_FILE, json_bytes(folder.stored.content))
+    folder.checksums.forget_old()
 
 
-def _check_version(folder: Path, manifest: Mapping[str, Any]) -> None:
-    if manifest.get("format") != FORMAT:
-        raise FolderError(f"{folder} holds no records, but a {MANIFEST_FILE} of something else; name another folder")
-    if manifest.get("schema") != SCHEMA_VERSION:
-        raise FolderError(
-            f"{folder} holds records of schema {manifest.get('schema')}; this version of megaland knows schema "
-            f"{SCHEMA_VERSION}: name another folder, or simulate them anew"
-        )
-    missing = {"settings", "line_ups", "parts", "command"}.difference(manifest)
-    if missing:
-        raise FolderError(f"{folder / MANIFEST_FILE} is damaged: it has no {min(missing)}; name another folder")
-
-
-def _parts(folder: Path, manifest: Mapping[str, Any]) -> list[Part]:
-    try:
-        return [Part(**part) for part in manifest["parts"]]
-    except TypeError as error:
-        raise FolderError(f"{folder / MANIFEST_FILE} is damaged: its parts are none ({error})") from None
-
-
-def _check_file(folder: Path, table: str, part: Part, agents: Sequence[str], line_ups: Sequence[str]) -> bool:
-    """Whether the file of a part is there; an error if it is not what it should be. Its data are not read."""
-    file = file_of(folder, table, part)
-    if not file.exists():
+def _check_file(stored: Stored, table: str, part: Part, verified: bool) -> bool:
+    """Whether the file of a part is there and finished; an error if it is not what it should be."""
+    name = name_of(table, part)
+    file = stored.checksums.path(name)
+    if not file.exists() or (name not in stored.checksums and not stored.is_old and stored.content["rows"] is None):
         return False
-    again = "delete it and simulate again: its games are then played anew"
+    if not file.is_file():
+        raise FolderError(f"{file} is not a regular file; {AGAIN}")
+    if not stored.is_old and not verified:
+        stored.checksums.verify(name)
+    settings, line_ups = stored.settings, stored.content["line_ups"]
     try:
         with file.open("rb") as opened:  # in the name of a file, brackets and stars would be a pattern
             footer = pl.read_parquet_metadata(opened).get(_FOOTER)
             opened.seek(0)
             columns = pl.read_parquet_schema(opened)
     except Exception as error:  # a damaged file fails in a dozen ways
-        raise FolderError(f"{file} is damaged ({error}); {again}") from None
-    if footer != _footer(table, part) or columns != schema(table, agents, line_ups):
-        raise FolderError(f"{file} is of other records; {again}")
+        raise FolderError(f"{file} is damaged ({error}); {AGAIN}") from None
+    if footer != _footer(stored, table, part) or columns != schema(table, settings["agents"], line_ups):
+        raise FolderError(f"{file} is of other records; {AGAIN}")
     return True
 
 
-def _footer(table: str, part: Part) -> str:
-    return json.dumps({"schema": SCHEMA_VERSION, "table": table, **vars(part)})
+def _footer(stored: Stored, table: str, part: Part) -> str:
+    """Which rows a file holds, and of which records."""
+    identity: dict[str, Any] = {"schema": SCHEMA_VERSION, "table": table, **vars(part)}
+    if not stored.is_old:
+        identity["work"] = digest(json.dumps(stored.settings, sort_keys=True).encode())
+    return json.dumps(identity)
 
 
-def _is_ours(entry: Path) -> bool:
-    """What a run that was stopped at its very beginning may have left."""
-    return (entry.name in TABLES and not any(entry.glob("*.parquet"))) or entry.name.endswith(".part")
+def _is_list_of(kind: type, value: Any) -> bool:
+    return isinstance(value, list) and all(type(each) is kind for each in value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,12 @@ import polars as pl
 
 from experiments import analysis
 from experiments.arena_figure import tournament_figure
-from experiments.output import check_writable, in_html, say, write_text
+from experiments.arena_folder import TOURNAMENT
+from experiments.output import check_writable, going_on, in_html, plain_warnings, say
 from experiments.plot_style import POINTS, png
 from experiments.records import MANIFEST_FILE, Records, load
-from experiments.tournament import RESULTS_FILE, Tournament
-from megaland_env.files import read_json
+from experiments.tournament import RESULTS_FILE, Tournament, load_tournament
+from megaland_env.files import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,17 +51,17 @@ def report(folder: str | Path) -> str:
 
     Raises:
         FileNotFoundError: it is neither.
-        FolderError: the records in it are damaged or not complete.
-        ValueError: the results in it are damaged.
+        FolderError: a file in it is damaged, or it is not finished.
+        OSError: a file in it cannot be read.
     """
     path = Path(folder)
-    if (path / MANIFEST_FILE).is_file():
+    if (path / MANIFEST_FILE).exists():
         return page("Games on record", records_sections(load(path)))
-    if (path / RESULTS_FILE).is_file():
-        return page("Tournament", tournament_sections(read_tournament(path / RESULTS_FILE)))
+    if (path / TOURNAMENT.file).exists() or (path / RESULTS_FILE).exists():
+        return page("Tournament", tournament_sections(load_tournament(path)))
     raise FileNotFoundError(
-        f"{path} holds neither records ({MANIFEST_FILE}, of megaland simulate) nor a finished tournament "
-        f"({RESULTS_FILE})"
+        f"{path} holds neither records ({MANIFEST_FILE}, of megaland simulate) nor a tournament ({TOURNAMENT.file}, of "
+        "megaland tournament)"
     )
 
 
@@ -216,19 +218,6 @@ def _rules(games: pl.LazyFrame, seats: pl.LazyFrame, events: pl.LazyFrame) -> Se
 # ------------------------------------------------------------------------------------------------------ tournaments
 
 
-def read_tournament(file: Path) -> Tournament:
-    """The results that ``Tournament.save`` wrote.
-
-    Raises:
-        ValueError: they are damaged.
-    """
-    try:
-        content = read_json(file, MOST_BYTES)
-        return Tournament(**{name: content[name] for name in Tournament.__dataclass_fields__})
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{file} is damaged or of another version: {error}") from None
-
-
 def tournament_sections(result: Tournament) -> list[Section]:
     """What there is to say about a tournament."""
     settings = result.settings
@@ -374,15 +363,20 @@ $parts</body>
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``megaland report``."""
     parser.add_argument("folder", metavar="DIR", help="of megaland simulate, or of megaland tournament")
-    parser.add_argument("--out", metavar="FILE", help=f"the page ({DEFAULT_NAME} in that folder)")
+    parser.add_argument(
+        "--out", metavar="FILE", help=f"the page; a page of that name is replaced ({DEFAULT_NAME} in that folder)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the page."""
     target = Path(arguments.out or Path(arguments.folder, DEFAULT_NAME))
-    if arguments.out:
-        check_writable(target)
-    content = report(arguments.folder)
-    write_text(target, content)
+    check_writable(target)
+    with plain_warnings():
+        content = report(arguments.folder)
+    out = ["--out", arguments.out] if arguments.out else []
+    command = shlex.join(["megaland", "report", arguments.folder, *out])
+    with going_on(f"to make it again: {command}"):
+        write_text(target, content)
     say(f"{len(content) / 1e6:.1f} megabytes written to {target}")
     return 0

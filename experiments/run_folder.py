@@ -209,7 +209,7 @@ def read_stored(path: str | Path, kind: Kind) -> Stored:
     if said != kind.format:
         raise FolderError(f"{folder} does not hold {kind.name}, but a {kind.file} of something else")
     checksums = Checksums(folder)
-    checksums.compare(kind.file, digest(raw))
+    checksums.compare(kind.file, digest(raw), "delete the folder, or name another")
     if not isinstance(version, str) or not isinstance(content.get("settings"), dict):
         raise FolderError(f"{file} is damaged: it does not have the version and the settings")
     return Stored(content, version, False, checksums)
@@ -306,10 +306,7 @@ def _has(path: Path, work: Work) -> bool:
     if not (path / kind.file).exists():
         strangers = [entry.name for entry in path.iterdir() if not _is_from_beginning(entry, kind)]
         raise FolderError(f"{path} does not hold {kind.name}, but {min(strangers)}; name another folder")
-    try:
-        stored = read_stored(path, kind)
-    except FolderError as error:
-        raise FolderError(f"{error}; {_OTHERWISE}") from None
+    stored = read_stored(path, kind)
     difference = _other_version(stored) or _other_settings(stored, work.settings)
     if not difference:
         return True
@@ -435,31 +432,9 @@ def _remove_temporary(path: Path) -> None:
             _remove(left)
 
 
-# ------------------------------------------------------------------------------------------------------ to be replaced
-
-
-def check_free(path: Path, is_ours: Callable[[Path], bool], what: str) -> None:
-    """Refuse a folder that holds something else."""
-    if path.exists() and not path.is_dir():
-        raise FolderError(f"{path} is not a folder")
-    strangers = [entry.name for entry in path.glob("*") if not is_ours(entry)]
-    if strangers:
-        raise FolderError(f"{path} holds no {what}, but {min(strangers)}; name another folder")
-
-
-def check_same(path: Path, found: Mapping[str, Any], settings: Mapping[str, Any], what: str) -> None:
-    """Refuse a folder of another run."""
-    differences = [
-        f"{key} is {json.dumps(found.get(key))} there and {json.dumps(settings.get(key))} here"
-        for key in sorted({*found, *settings})
-        if found.get(key) != settings.get(key)
-    ]
-    if differences:
-        raise FolderError(f"{path} holds {what}: {'; '.join(differences)}; name another folder, or delete this one")
-
-
 __all__ = [
     "AGAIN",
+    "FIRST_VERSION",
     "Checksums",
     "FolderError",
     "FolderInUseError",

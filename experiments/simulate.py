@@ -21,19 +21,22 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.arena import MOST_SEEDS, seeds_from
-from experiments.evaluate import add_config_arguments, config_from
+from experiments.evaluate import add_config_arguments, config_from, config_words
 from experiments.line_ups import MIXED, LineUp, make_line_ups
 from experiments.matches import AgentError, Progress, play
-from experiments.output import games_bar, say, screen
-from experiments.processes import make_agents, run_jobs
+from experiments.output import going_on, say, screen
+from experiments.processes import Tell, make_agents, run_jobs
+from experiments.progress import progress_bar
 from experiments.record_schema import TABLES
 from experiments.record_tables import Names, Recorder, tables
-from experiments.records import Part, Records, claim, file_of, finish, is_whole, load, write
+from experiments.records import Part, Records, finish, is_whole, name_of, parts_of, records_in, work_of, write
+from experiments.run_folder import RunFolder, Stored, Work, claim
 from megaland_env import MegalandConfig, rng
 from megaland_env.agent import Agent, make_agent
 
 DEFAULT_GAMES = 10_000
 DEFAULT_PLAYERS = 4
+DEFAULT_FOLDER = "runs/records"
 DEFAULT_PART = 8192
 """Games: many at once are played sooner, and so many take 0.8 gigabytes while they are played and written."""
 
@@ -71,7 +74,7 @@ def simulate(
         workers: how many processes play. The records do not depend on it.
         part: how many games are played at once and written together, at most: memory goes with it, and so does what a
             stop can lose.
-        progress: told how many games are finished, and of how many.
+        progress: told how many games are played, and of how many.
         command: how to make the same records, for the manifest.
 
     Returns:
@@ -80,34 +83,52 @@ def simulate(
     Raises:
         AgentError: an agent failed, or chose what it may not.
         ChildProcessError: a worker process died.
-        FolderError: ``out`` holds other records, or something else, or a damaged file.
+        FolderError: ``out`` holds other records or something else, is in use, or has a damaged file.
         ValueError: there is no such agent, or an argument has no meaning.
     """
     plan = Plan.of(agents, games, num_players, seed, decisions, config, part)
+    _check_workers(workers)
+    with claim(plan.work(command), out) as folder:
+        return _simulate(plan, folder, workers, progress)
+
+
+def _check_workers(workers: int) -> None:
     if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1:
         raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
-    folder = Path(out)
-    claim(folder, plan.settings, plan.names.line_ups, plan.parts, command)
-    left = [a_part for a_part in plan.parts if not is_whole(folder, a_part, plan.names.agents, plan.names.line_ups)]
+
+
+def _simulate(plan: Plan, folder: RunFolder, workers: int, progress: Progress | None) -> Records:
+    """Play what a folder does not have yet."""
+    stored = folder.stored
+    parts_of(stored)  # an error if another version has written them
+    if stored.content["rows"] is not None and all(is_whole(stored, part, verified=True) for part in plan.parts):
+        return records_in(stored, verified=True)
+    for table in TABLES:
+        (folder.path / table).mkdir(exist_ok=True)
+    left = [a_part for a_part in plan.parts if not is_whole(stored, a_part, verified=True)]
     total = sum(a_part.games for a_part in plan.parts)
     finished = total - sum(a_part.games for a_part in left)
-    tell: Progress = progress or (lambda finished, total: None)
-    tell(finished, total)
+    tell_progress: Progress = progress or (lambda finished, total: None)
+    tell_progress(finished, total)
 
-    def done(a_part: Part, _: None = None) -> None:
+    def under_way(games: float) -> None:
+        tell_progress(finished + games, total)
+
+    def done(a_part: Part, written: Sequence[tuple[str, str]]) -> None:
         nonlocal finished
+        for name, checksum in written:
+            folder.checksums.record(name, checksum)
         finished += a_part.games
-        tell(finished, total)
 
     if workers == 1 or len(left) < 2:
         made = [make_agent(agent) for agent in plan.names.agents]
         for a_part in left:
-            _record(plan, folder, made, a_part, lambda now, _: tell(finished + now, total))
-            done(a_part)
+            done(a_part, _record(plan, stored, made, a_part, under_way))
     else:
-        run_jobs(_begin_worker, (plan, folder), left, done, min(workers, len(left)))
+        run_jobs(_begin_worker, (plan, stored), left, done, min(workers, len(left)), under_way)
+    tell_progress(total, total)
     finish(folder)
-    return load(folder)
+    return records_in(stored, verified=True)
 
 
 @dataclass(frozen=True)
@@ -172,6 +193,10 @@ class Plan:
             "part": self.part,
         }
 
+    def work(self, command: str | None) -> Work:
+        """What is done in the folder; ``command`` makes the same records."""
+        return work_of(self.settings, self.names.line_ups, self.parts, command)
+
     @cached_property
     def names(self) -> Names:
         """Of the agents and of all line-ups."""
@@ -227,8 +252,10 @@ def _check_whole(name: str, number: Any, most: int) -> None:
         raise ValueError(f"{name} is {number}; it must be from 1 to {most}")
 
 
-def _record(plan: Plan, folder: Path, agents: Sequence[Agent], part: Part, progress: Progress | None) -> None:
-    """Play a part, and write it."""
+def _record(
+    plan: Plan, stored: Stored, agents: Sequence[Agent], part: Part, under_way: Callable[[float], None]
+) -> list[tuple[str, str]]:
+    """Play a part, and write it; returns the names of the files and their digests."""
     seats, of_line_up = plan.line_ups(part)
     recorder = Recorder(part.games, part.num_players, plan.share)
     matches = play(
@@ -237,22 +264,24 @@ def _record(plan: Plan, folder: Path, agents: Sequence[Agent], part: Part, progr
         seats,
         plan.seeds(part),
         batch=part.games,
-        progress=progress,
+        progress=lambda games, _: under_way(games),
         names=plan.agents,
         watcher=recorder,
     )
+    written = []
     for table, frame in tables(matches, recorder, plan.names, part.first_game, of_line_up):
-        write(folder, table, part, frame)
+        written.append(write(stored, table, part, frame))
         del frame  # before the next is made
+    return written
 
 
-def _begin_worker(plan: Plan, folder: Path) -> Callable[[Part], None]:
+def _begin_worker(plan: Plan, stored: Stored) -> Callable[[Part, Tell], list[tuple[str, str]]]:
     agents: list[Agent] = []
 
-    def record_mine(part: Part) -> None:
+    def record_mine(part: Part, under_way: Tell) -> list[tuple[str, str]]:
         if not agents:
             agents.extend(make_agents(plan.agents))
-        _record(plan, folder, agents, part, None)
+        return _record(plan, stored, agents, part, under_way)
 
     return record_mine
 
@@ -269,7 +298,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_GAMES,
         help="for each number of players, rounded up to a multiple of it (%(default)s)",
     )
-    parser.add_argument("--out", metavar="DIR", required=True, help="the same command again goes on from what it has")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help=f"the same command again goes on from what it has ({DEFAULT_FOLDER}, or the next that is free)",
+    )
     parser.add_argument(
         "--players", type=int, nargs="+", default=[DEFAULT_PLAYERS], metavar="P", help=f"2 to 5 ({DEFAULT_PLAYERS})"
     )
@@ -302,38 +335,43 @@ def _share(word: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play and write, and show how much it is."""
+    config = config_from(arguments, DEFAULT_PLAYERS)
+    plan = Plan.of(
+        arguments.agents,
+        arguments.games,
+        arguments.players,
+        arguments.seed,
+        arguments.decisions,
+        config,
+        arguments.part,
+    )
+    _check_workers(arguments.workers)
     began = time.perf_counter()
-    try:
-        with games_bar() as progress:
-            records = simulate(
-                arguments.agents,
-                arguments.out,
-                games=arguments.games,
-                num_players=arguments.players,
-                seed=arguments.seed,
-                decisions=arguments.decisions,
-                config=config_from(arguments, DEFAULT_PLAYERS),
-                workers=arguments.workers,
-                part=arguments.part,
-                progress=progress,
-                command=_command(arguments),
-            )
-    except (AgentError, ChildProcessError, KeyboardInterrupt):
-        say(f"what was played is kept in {arguments.out}, and the same command goes on from there", error=True)
-        raise
-    _show(records, time.perf_counter() - began)
+    with claim(plan.work(_command(arguments, arguments.out)), arguments.out, DEFAULT_FOLDER) as folder:
+        if folder.note:
+            say(folder.note, error=True)
+        finished = folder.stored.content["rows"] is not None
+        again = f"to go on: {_command(arguments, folder.path)}"
+        try:
+            with going_on(f"what was played is kept; {again}"), progress_bar("games") as progress:
+                records = _simulate(plan, folder, arguments.workers, progress)
+        except (AgentError, ChildProcessError, KeyboardInterrupt):
+            say(f"what was played is kept in {folder.path}; {again}", error=True)
+            raise
+    _show(records, "finished before" if finished else f"{time.perf_counter() - began:.1f} s")
     return 0
 
 
-def _command(arguments: argparse.Namespace) -> str:
+def _command(arguments: argparse.Namespace, out: str | Path | None) -> str:
     """The command that makes the same records."""
     words = ["megaland", "simulate", *arguments.agents, "--games", arguments.games, "--players", *arguments.players]
-    for name in ("seed", "decisions", "part", "market", "payment", "max_rounds", "out"):
-        words += [f"--{name.replace('_', '-')}", getattr(arguments, name)]
+    words += ["--seed", arguments.seed, "--decisions", arguments.decisions, "--part", arguments.part]
+    words += config_words(arguments)
+    words += [] if out is None else ["--out", out]
     return shlex.join(map(str, words))
 
 
-def _show(records: Records, seconds: float) -> None:
+def _show(records: Records, how: str) -> None:
     from rich.table import Table
 
     rows = records.manifest["rows"]
@@ -342,9 +380,9 @@ def _show(records: Records, seconds: float) -> None:
     for title in ("rows", "megabytes"):
         table.add_column(title, justify="right")
     for name in TABLES:
-        size = sum(file_of(records.path, name, part).stat().st_size for part in parts)
+        size = sum((records.path / name_of(name, part)).stat().st_size for part in parts)
         table.add_row(name, f"{rows[name]:,}", f"{size / 1e6:,.1f}")
     console = screen()
     console.print(table)
-    text = f"{rows['games']:,} games in {len(parts)} parts, {seconds:.1f} s\nwritten to {records.path}"
+    text = f"{rows['games']:,} games in {len(parts)} parts, {how}\nwritten to {records.path}"
     console.print(text, style="dim", highlight=False, soft_wrap=True)

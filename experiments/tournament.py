@@ -6,20 +6,38 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from experiments.arena import Plan, Store, is_finished, line_up_matches, play_all
-from experiments.arena_folder import ArenaFolder
-from experiments.arena_results import Played, Row, Summary, line_up_rows
-from experiments.evaluate import add_config_arguments, config_from
+from experiments.arena import Plan, Store, check_workers, is_finished, line_up_matches, play_all
+from experiments.arena_folder import TOURNAMENT, ArenaFolder
+from experiments.arena_results import Played, Row, Summary, check_results, line_up_rows
+from experiments.evaluate import add_config_arguments, config_from, config_words
 from experiments.line_ups import KINDS, make_line_ups
 from experiments.matches import DEFAULT_BATCH, AgentError, Progress, agent_name
-from experiments.output import games_bar, say, screen, versions, write_tables
+from experiments.output import csv_text, decoration, going_on, json_bytes, need, say, screen, versions
+from experiments.plot_style import png
+from experiments.progress import progress_bar
 from experiments.ratings import ANCHOR_RATING
+from experiments.run_folder import (
+    AGAIN,
+    FIRST_VERSION,
+    Checksums,
+    FolderError,
+    RunFolder,
+    Stored,
+    Work,
+    claim,
+    parse_object,
+    read_object,
+    read_stored,
+    warn_if_old,
+)
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent, make_agent
 
@@ -73,19 +91,84 @@ class Tournament:
     def save(self, folder: str | Path) -> list[Path]:
         """Write ``results.json``, a CSV file for each table, and a picture for each number of players.
 
+        The rule of run_folder.py holds: a folder that holds something else, or other results, is refused.
+
         Returns:
             The files.
-        """
-        from experiments.arena_figure import write_figure
 
-        files = write_tables(Path(folder, RESULTS_FILE), self.to_dict(), self.tables())
+        Raises:
+            FolderError: the folder holds something else, or is in use.
+            OSError: a file cannot be written.
+        """
+        with claim(Work(TOURNAMENT, self.settings), folder) as owned:
+            if owned.has(RESULTS_FILE) and _results_in(owned.stored).tables() != self.tables():
+                raise FolderError(f"{folder} holds other results of the same settings; name another folder")
+            return self._write(owned)
+
+    def _write(self, folder: RunFolder) -> list[Path]:
+        """Write what is missing in a folder that this process owns: results first, then what shows them."""
+        from experiments.arena_figure import tournament_figure
+
+        contents = {RESULTS_FILE: partial(json_bytes, self.to_dict())}
+        contents |= {f"{name}.csv": partial(_csv_bytes, rows) for name, rows in self.tables().items()}
+        files = []
+        for name, content in contents.items():
+            if not folder.has(name):
+                folder.checksums.write(name, content())
+            files.append(folder.path / name)
         for players in self.settings["players"]:
-            files.append(Path(folder, f"players-{players}.png"))
-            write_figure(files[-1], self, players)
+            name = f"players-{players}.png"
+            with decoration(name):
+                if not folder.has(name):
+                    folder.checksums.write(name, png(tournament_figure(self, players)))
+                files.append(folder.path / name)
+        folder.checksums.forget_old()
         return files
 
 
 _TABLES = ("ratings", "standings", "head_to_head", "differences", "line_ups", "seats")
+_MOST_BYTES_OF_RESULTS = 2**28
+
+
+def load_tournament(folder: str | Path) -> Tournament:
+    """Read the results of a finished tournament.
+
+    Folders that version 0.1 wrote are read with a warning: they have no checksums.
+
+    Raises:
+        FolderError: the folder holds no finished tournament, or a damaged one.
+        OSError: it cannot be read.
+    """
+    path = Path(folder)
+    if (path / RESULTS_FILE).exists() and not (path / TOURNAMENT.file).exists():  # saved from Python by version 0.1
+        stored = Stored({}, FIRST_VERSION, True, Checksums(path))
+    else:
+        stored = read_stored(path, TOURNAMENT)
+    result = _results_in(stored)
+    warn_if_old(path, stored)
+    return result
+
+
+def _results_in(stored: Stored) -> Tournament:
+    file = stored.checksums.path(RESULTS_FILE)
+    try:
+        if stored.is_old:
+            content = read_object(file)
+        else:
+            content = parse_object(stored.checksums.read(RESULTS_FILE, _MOST_BYTES_OF_RESULTS), file)
+    except FileNotFoundError:
+        raise FolderError(
+            f"{stored.checksums.folder} holds a tournament that is not finished: there is no {RESULTS_FILE}; "
+            f"give the command again"
+        ) from None
+    check_results(file, content)
+    if not stored.is_old and content["settings"] != stored.settings:
+        raise FolderError(f"{file} is of another tournament; {AGAIN}")
+    return Tournament(content["settings"], **{name: content[name] for name in _TABLES})
+
+
+def _csv_bytes(rows: Sequence[Row]) -> bytes:
+    return csv_text(rows).encode()
 
 
 def tournament(
@@ -119,20 +202,29 @@ def tournament(
         batch: how many games run at once in each.
         out: a folder for the games and the results. What it has of the same tournament is not played again. Agents must
             be named, since a folder cannot say who an object was; ``Tournament.save`` writes the results of any.
-        progress: told how many games are finished, and of how many.
+        progress: told how many games are played, and of how many.
 
     Raises:
         AgentError: an agent failed, or chose what it may not.
         ChildProcessError: a worker process died.
-        FolderError: ``out`` holds another tournament, or something else.
+        FolderError: ``out`` holds another tournament or something else, is in use, or has a damaged file.
         ValueError: there is no such agent, or an argument has no meaning.
     """
     entry = Entry.of(agents, num_players, games, lineups, anchor, seed, config)
-    store = None if out is None else entry.folder(out)
-    result = entry.play(workers=workers, batch=batch, store=store, progress=progress)
-    if out is not None:
-        result.save(out)
-    return result
+    check_workers(entry.plan, workers)
+    if out is None:
+        return entry.play(workers=workers, batch=batch, store=None, progress=progress)
+    need(*_NEEDED)
+    with claim(entry.work, out) as folder:
+        if folder.has(RESULTS_FILE):
+            return _results_in(folder.stored)
+        store = ArenaFolder(folder, entry.plan)
+        result = entry.play(workers=workers, batch=batch, store=store, progress=progress)
+        result._write(folder)
+        return result
+
+
+_NEEDED = ("openskill", "matplotlib.figure")
 
 
 @dataclass(frozen=True)
@@ -198,14 +290,17 @@ class Entry:
             "seed": int(seed),
             "config": rules,
         }
+        renamed = [name for name, agent in entrants if agent != name]
+        if renamed:  # so that these results are not taken for those of the agents that have these names
+            settings["objects"] = renamed
         return cls(plan, settings)
 
-    def folder(self, path: str | Path) -> ArenaFolder:
-        """The folder in which it is kept (``tournament``)."""
-        for name, agent in zip(self.plan.names, self.plan.agents, strict=True):
-            if agent != name:
-                raise ValueError(f"a folder cannot say who {name!r} was: name the agents, or use Tournament.save")
-        return ArenaFolder(path, self.plan, self.settings)
+    @property
+    def work(self) -> Work:
+        """What is done in the folder in which it is kept (``tournament``)."""
+        for name in self.settings.get("objects", ()):
+            raise ValueError(f"a folder cannot say who {name!r} was: name the agents, or use Tournament.save")
+        return Work(TOURNAMENT, self.settings)
 
     def play(self, *, workers: int, batch: int, store: Store | None, progress: Progress | None) -> Tournament:
         """Play what the store has not."""
@@ -256,16 +351,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         metavar="DIR",
-        default=DEFAULT_FOLDER,
-        help="results, and the games played so far: the same command again goes on from there (%(default)s)",
+        help="results, and the games played so far: the same command again goes on from there "
+        f"({DEFAULT_FOLDER}, or the next that is free)",
     )
     add_config_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Play, show the tables, and write them; when stopped, show those of the line-ups that are finished."""
-    from experiments.arena_tables import finished_table, show
 
+    need(*_NEEDED)
     entry = Entry.of(
         arguments.agents,
         arguments.players,
@@ -275,22 +370,49 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.seed,
         config_from(arguments, DEFAULT_PLAYERS),
     )
-    store = entry.folder(arguments.out)
+    check_workers(entry.plan, arguments.workers)
+    with claim(entry.work, arguments.out, DEFAULT_FOLDER) as folder:
+        if folder.note:
+            say(folder.note, error=True)
+        with going_on(f"what was played is kept; to go on: {_command(arguments, folder.path)}"):
+            return _run(arguments, entry, folder)
+
+
+def _run(arguments: argparse.Namespace, entry: Entry, folder: RunFolder) -> int:
+    from experiments.arena_tables import finished_table, show
+
     console = screen()
     began = time.perf_counter()
+    if folder.has(RESULTS_FILE):
+        result = _results_in(folder.stored)
+        summary = "finished before: nothing was played"
+    else:
+        store = ArenaFolder(folder, entry.plan)
+        try:
+            with progress_bar("games") as progress:
+                result = entry.play(workers=arguments.workers, batch=DEFAULT_BATCH, store=store, progress=progress)
+        except (AgentError, ChildProcessError, KeyboardInterrupt):
+            rows = entry.finished_line_ups(store)
+            if rows:
+                console.print(finished_table(rows))
+            say(f"what was played is kept in {folder.path}; to go on: {_command(arguments, folder.path)}", error=True)
+            raise
+        seconds = time.perf_counter() - began
+        summary = f"{entry.plan.total_games:,} games, {len(entry.plan.line_ups)} different tables, {seconds:.1f} s"
     try:
-        with games_bar() as progress:
-            result = entry.play(workers=arguments.workers, batch=DEFAULT_BATCH, store=store, progress=progress)
-    except (AgentError, ChildProcessError, KeyboardInterrupt):
-        rows = entry.finished_line_ups(store)
-        if rows:
-            console.print(finished_table(rows))
-        say(f"what was played is kept in {arguments.out}, and the same command goes on from there", error=True)
-        raise
-    files = result.save(arguments.out)
-    seconds = time.perf_counter() - began
-    show(result, console)
-    summary = f"{entry.plan.total_games:,} games, {len(entry.plan.line_ups)} different tables, {seconds:.1f} s"
+        files = result._write(folder)
+    finally:  # the disk may be full
+        show(result, console)
     names = ", ".join(file.name for file in files)
-    console.print(f"{summary}\nwritten to {arguments.out}: {names}", style="dim", highlight=False, soft_wrap=True)
+    console.print(f"{summary}\nwritten to {folder.path}: {names}", style="dim", highlight=False, soft_wrap=True)
     return 0
+
+
+def _command(arguments: argparse.Namespace, folder: Path) -> str:
+    """The command that goes on in a folder."""
+    words = ["megaland", "tournament", *arguments.agents, "--players", *arguments.players]
+    words += ["--games", arguments.games, "--lineups", *arguments.lineups]
+    if arguments.anchor is not None:
+        words += ["--anchor", arguments.anchor]
+    words += ["--seed", arguments.seed, "--workers", arguments.workers, *config_words(arguments), "--out", folder]
+    return shlex.join(map(str, words))

@@ -20,10 +20,11 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import VecEnv
 
 from experiments.options import whole_number
-from experiments.output import check_writable, screen, write_json
+from experiments.output import check_writable, screen
 from experiments.train import PARTS, network, start
 from experiments.train_config import TrainConfig
 from megaland_env import NUM_ACTIONS
+from megaland_env.files import write_json
 from megaland_env.observation import NUM_FEATURES
 
 LONG_AGO = 10**12

@@ -9,9 +9,12 @@ the middle of the search, which the noise of single variants does not reach.
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +24,12 @@ from agents.planner import PlannerAgent
 from agents.threshold import ThresholdAgent
 from agents.valuation import Numbers
 from experiments.options import whole_number
-from experiments.output import check_writable, screen, write_json
+from experiments.output import check_writable, going_on, say, screen
+from experiments.progress import duration
 from megaland_env import Building, Decisions, MegalandConfig, MegalandGames, rng
 from megaland_env.agent import Agent, make_agent
 from megaland_env.cards import MAX_PLAYERS, MIN_PLAYERS
-from megaland_env.files import read_json
+from megaland_env.files import read_json, write_json
 from megaland_env.outside_text import printable
 
 MOST_BYTES = 1 << 20
@@ -174,6 +178,14 @@ def worths(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Search for as long as was said, and write where the search stands after every generation."""
+    try:
+        return _search(argv)
+    except OSError as error:
+        say(f"python -m experiments.tune: error: {error.filename}: {error.strerror}", error=True)
+        return 2
+
+
+def _search(argv: Sequence[str] | None) -> int:
     from cmaes import CMA
 
     arguments, opponents, known = _parsed(argv)
@@ -202,11 +214,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         search.tell([(one, -value) for one, value in zip(variants, found.tolist(), strict=True)])
         middle = named(search.mean)
         settings = {"agent": arguments.agent, "opponents": arguments.opponents, "seed": arguments.seed}
-        write_json(arguments.out, {**settings, "generation": search.generation, "numbers": middle})
+        content = {**settings, "generation": search.generation, "numbers": middle}
+        with going_on(f"to go on from the last numbers that were written: {_command(argv, arguments.out)}"):
+            write_json(arguments.out, content)
         console.print(
-            f"generation {search.generation}: mean {found.mean():.4f}, best {found.max():.4f}", highlight=False
+            f"generation {search.generation}: mean {found.mean():.4f}, best {found.max():.4f}, "
+            f"{duration(max(0.0, end - time.monotonic()))}",
+            highlight=False,
         )
     return 0
+
+
+def _command(argv: Sequence[str] | None, out: str) -> str:
+    """The command that goes on with a search."""
+    start = ["--start", out] if Path(out).exists() else []
+    return shlex.join(["python", "-m", "experiments.tune", *(sys.argv[1:] if argv is None else argv), *start])
 
 
 def _parsed(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Agent], dict[str, float]]:

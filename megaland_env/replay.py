@@ -304,11 +304,11 @@ class Recorder:
 def save_replay(path: str | os.PathLike[str], replay: Replay) -> None:
     """Write a replay as JSON, once it has been played and found to be by the rules.
 
-    A file of this name is whole or not there.
+    A file of this name is whole or not there, and survives a power loss (files.py).
 
     Raises:
         ReplayError: the rules do not allow the choices, or they do not lead to ``replay.final``.
-        OSError: the file cannot be written.
+        OSError: the file cannot be written; ``filename`` is ``path``.
     """
     *_, games = play(replay)
     content: dict[str, Any] = {

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from agents.ppo import CHAMPION, load_policy
 from experiments import cli
-from experiments.output import csv_cell, in_html, in_table, say, screen, write_csv
+from experiments.output import csv_cell, csv_text, in_html, in_table, say, screen
 from experiments.plot_style import in_picture, new_figure, png
 from experiments.tournament import tournament
 from megaland_env.agent import RandomAgent
@@ -293,7 +293,6 @@ def test_a_policy_with_hostile_names(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert is_safe(str(error.value))
 
 
-def test_warnings_quote_safely(tmp_path: Path) -> None:
+def test_warnings_quote_safely() -> None:
     """A table without rows is no table, but a table with a hostile header is one."""
-    write_csv(tmp_path / "x.csv", [{"a": HOSTILE, "b": -0.5}])
-    assert (tmp_path / "x.csv").read_text(encoding="utf-8").endswith(",-0.5\n")
+    assert csv_text([{"a": HOSTILE, "b": -0.5}]).endswith(",-0.5\n")

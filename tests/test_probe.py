@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,12 @@ import pytest
 
 from agents.run_solver import RunModel, solve
 from agents.threshold import ThresholdAgent
-from experiments import cli, probe_figure
+from experiments import cli
 from experiments.matches import AgentError, play
-from experiments.output import write_bytes
-from experiments.probe import Probe, probe
+from experiments.probe import PROBE, Probe, load_probe, probe
 from experiments.probe_measures import UNDER_THE_CARD, damages, next_cards, token_worth, under_the_card, worths
 from experiments.probe_record import Decided, Recorder
+from experiments.run_folder import FolderError, Work, claim
 from megaland_env import Action, Decisions, Kind, LevelCard, MegalandConfig, MegalandGames, rng
 from megaland_env.agent import Agent, RandomAgent
 from tests.tables import LEVEL_CARDS, seed_for, state
@@ -56,10 +58,14 @@ class Solver(Always):
         return np.where(running, np.where(stays, Action["STAY"], Action["LEAVE"]), super().act(decisions))
 
 
+PICTURES = ("leaving", "purchases", "choices")
+
+
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures take seconds, so where nobody looks at them they are left empty."""
-    monkeypatch.setattr(probe_figure, "write_picture", lambda path, figure: write_bytes(path, b""))
+    monkeypatch.setattr("experiments.probe.png", lambda figure: b"")
+    monkeypatch.setattr("experiments.probe.figures", lambda result: dict.fromkeys(PICTURES, lambda: None))
 
 
 def summary(result: Probe) -> dict[str, Any]:
@@ -347,7 +353,8 @@ def test_a_single_seed_has_no_interval() -> None:
 def test_the_files(both: tuple[Probe, dict[str, Counter[Any]]], tmp_path: Path) -> None:
     result, _ = both
     files = result.save(tmp_path / "a" / "b")
-    assert sorted(files) == sorted((tmp_path / "a" / "b").iterdir())
+    there = {file.name for file in (tmp_path / "a" / "b").iterdir()}
+    assert {file.name for file in files} | {"settings.json", "SHA256SUMS", ".lock"} == there
     written = json.loads(files[0].read_text())
     assert written == json.loads(json.dumps(result.to_dict()))
     for name, rows in result.tables().items():
@@ -375,6 +382,97 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert written == json.loads(json.dumps(expected.to_dict()))
     values = {row["measure"]: row["value"] for row in written["summary"]}
     assert f"{100 * values['optimal_share']:.1f}%" in out
+
+
+WORDS = ["probe", "planner", "--players", "2", "--games", "6", "--max-rounds", "3"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_another_agent_in_a_named_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert cli.main([*WORDS, "--out", str(out)]) == 0
+    before = contents(out)
+    capsys.readouterr()
+    assert cli.main(["probe", "random", *WORDS[2:], "--out", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert f'{out} holds a probe with other settings: agent is "planner" there and "random" here' in said
+    assert "name another folder, or delete this one" in said
+    assert contents(out) == before
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_the_default_folder_takes_the_next_free_name_and_what_is_finished_is_shown_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(WORDS) == 0
+    shown = capsys.readouterr().out
+    assert cli.main([WORDS[0], "random", *WORDS[2:]]) == 0
+    out, err = capsys.readouterr()
+    assert "written to runs/probe-2: probe.json" in out
+    assert err.endswith("so this goes to runs/probe-2\n")
+    monkeypatch.setattr("experiments.probe.play", None)
+    Path("runs/probe/jumps.csv").unlink()
+    assert cli.main(WORDS) == 0
+    again = capsys.readouterr().out
+    assert "finished before: nothing was played" in again
+    assert again.splitlines()[:30] == shown.splitlines()[:30]
+    assert Path("runs/probe/jumps.csv").exists()
+    assert load_probe("runs/probe").settings["agent"] == "planner"
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_any_damage_is_named(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert cli.main([*WORDS, "--out", str(out)]) == 0
+    work = Work(PROBE, load_probe(out).settings)
+    for name in ("probe.json", "settings.json", "summary.csv"):
+        good = (out / name).read_bytes()
+        flips = [good[:k] + bytes([good[k] ^ 4]) + good[k + 1 :] for k in range(0, len(good), 1 + len(good) // 30)]
+        for bad in (b"", b"[" * 100_000, good[:-5], b"{}", *flips):
+            (out / name).write_bytes(bad)
+            with pytest.raises(FolderError, match=name):
+                claim(work, out).__enter__()
+            if not name.endswith(".csv"):
+                with pytest.raises(FolderError, match=name):
+                    load_probe(out)
+        (out / name).write_bytes(good)
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_results_are_not_saved_over_others(tmp_path: Path) -> None:
+    one, other = (probe(RandomAgent(seed), games=4, config=SHORT) for seed in (0, 1))
+    one.save(tmp_path)
+    one.save(tmp_path)
+    with pytest.raises(FolderError, match="holds other results of the same settings"):
+        other.save(tmp_path)
+    assert load_probe(tmp_path).tables() == json.loads(json.dumps(one.tables()))
+
+
+def test_a_missing_extra_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert cli.main([*WORDS, "--out", str(tmp_path / "out")]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_full_disk_is_one_line_and_the_tables_are_shown(
+    tmp_path: Path, full_disk: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    with full_disk(3):
+        assert cli.main([*WORDS, "--out", str(out)]) == 2
+    shown, said = capsys.readouterr()
+    assert "not a verdict" in shown
+    assert said.startswith(
+        f"megaland: error: {out / 'probe.json'}: No space left on device; to go on: megaland probe pl"
+    )
+    assert len(said.splitlines()) == 1
+    assert cli.main(shlex.split(said.partition("to go on: megaland ")[2])) == 0
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -18,7 +20,8 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from experiments import cli, record_schema, records, simulate
+from experiments import cli, record_schema, records, report, simulate
+from experiments.checksums import Checksums
 from experiments.line_ups import MIXED, make_line_ups
 from experiments.matches import AgentError, play
 from experiments.probe_measures import worths
@@ -327,7 +330,7 @@ def test_a_share_of_the_decisions(copied: Path, tmp_path: Path) -> None:
         key = ["game", "step", "seat"]
         assert kept.equals(everything.join(kept.select(key), on=key, how="semi", maintain_order="left"))
         for table in ("games", "seats", "rounds", "events"):
-            assert contents(out / table) == contents(copied / table)
+            assert getattr(load(out), table).collect().equals(getattr(load(copied), table).collect())
 
 
 # ------------------------------------------------------------------------------------------------------ who plays what
@@ -493,7 +496,7 @@ def test_killed_in_the_middle_it_goes_on(expected: dict[str, bytes], tmp_path: P
     assert run(*WORDS, "--out", str(out)) == 0
     assert contents(out) == expected
     assert times == {name: (out / name).stat().st_mtime_ns for name in whole}
-    assert not list(out.glob("**/.*"))
+    assert list(out.glob("**/.*")) == [out / ".lock"]
     assert load(out).games.select(pl.len()).collect().item() == 24
 
 
@@ -508,7 +511,7 @@ def test_interrupted_it_says_how_to_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == cli.INTERRUPTED
-    assert f"what was played is kept in {out}, and the same command goes on from there" in said
+    assert f"what was played is kept in {out}; to go on: megaland simulate random threshold" in said
 
 
 class Illegal:
@@ -581,7 +584,7 @@ def test_other_records_in_the_folder_are_refused(
     before = contents(copied)
     assert run(*WORDS, *words, "--out", str(copied)) == cli.USAGE_ERROR
     said = capsys.readouterr().err
-    assert f"{copied} holds other records: {message}" in said
+    assert f"{copied} holds records with other settings: {message}" in said
     assert "name another folder, or delete this one" in said
     assert contents(copied) == before
 
@@ -589,9 +592,9 @@ def test_other_records_in_the_folder_are_refused(
 def test_a_folder_with_something_else_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
     assert run("random", "--games", "2", "--out", str(tmp_path)) == cli.USAGE_ERROR
-    assert "holds no records, but thesis.txt" in capsys.readouterr().err
+    assert "does not hold records, but thesis.txt" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-    with pytest.raises(FolderError, match="holds no records: there is no manifest"):
+    with pytest.raises(FolderError, match="does not hold records: there is no manifest"):
         load(tmp_path)
     (tmp_path / "manifest.json").write_text('{"name": "an app"}')
     with pytest.raises(FolderError, match="of something else"):
@@ -600,23 +603,212 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path, capsys: pyte
         simulate.simulate(["random"], tmp_path / "thesis.txt", games=2)
 
 
-def test_a_damaged_manifest_is_named(copied: Path) -> None:
-    (copied / "manifest.json").write_text('{"format": ')
-    with pytest.raises(FolderError, match=r"manifest\.json is damaged"):
+def as_written_by_0_1(folder: Path) -> None:
+    """Make a folder of the form that version 0.1 wrote: no version, no checksums, less in the footers."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["version"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    for file in folder.glob("*/*.parquet"):
+        footer = json.loads(pl.read_parquet_metadata(file)["megaland"])
+        del footer["work"]
+        pl.read_parquet(file).write_parquet(file, compression="zstd", metadata={"megaland": json.dumps(footer)})
+    for name in ("SHA256SUMS", ".lock"):
+        (folder / name).unlink()
+
+
+def test_records_of_0_1_are_read_with_a_warning(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = load(copied).seats.collect()
+    as_written_by_0_1(copied)
+    with pytest.warns(UserWarning, match=r"written by version 0\.1\.0, without checksums"):
+        assert load(copied).seats.collect().equals(expected)
+    before = contents(copied)
+    assert run(*WORDS, "--out", str(copied)) == cli.USAGE_ERROR
+    assert "holds records of version 0.1.0, which this version" in capsys.readouterr().err
+    assert contents(copied) == before
+    (copied / "games" / "part-00000.parquet").unlink()
+    with pytest.raises(FolderError, match="has 3 of its 4 parts; this version cannot complete it"):
         load(copied)
 
 
-@pytest.mark.parametrize("parts", [[{"colour": "red"}], [3], 3])
-def test_a_manifest_with_damaged_parts_is_named(parts: Any, copied: Path) -> None:
+DAMAGED_MANIFESTS: list[dict[str, Any]] = [
+    *({"parts": parts} for parts in ([{"colour": "red"}], [3], 3, [], {}, None)),
+    *({"settings": settings} for settings in (3, [], {}, {"agents": "x"}, {"agents": ["x"], "players": "2"})),
+    {"schema": "1"}, {"schema": None}, {"schema": True}, {"line_ups": 3}, {"line_ups": [[]]}, {"command": 3},
+    {"versions": None}, {"rows": 3}, {"rows": {}}, {"rows": {"games": "x"}}, {"format": "x"}, {"format": []},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", DAMAGED_MANIFESTS)
+@pytest.mark.filterwarnings("ignore:.*without checksums")
+def test_a_manifest_with_wrong_values_is_named(change: dict[str, Any], copied: Path) -> None:
+    as_written_by_0_1(copied)
     manifest = json.loads((copied / "manifest.json").read_text())
-    (copied / "manifest.json").write_text(json.dumps(manifest | {"parts": parts}))
-    with pytest.raises(FolderError, match=r"manifest\.json is damaged: its parts"):
+    (copied / "manifest.json").write_text(json.dumps(manifest | change))
+    with pytest.raises(FolderError, match=r"manifest\.json|holds records of schema"):
         load(copied)
+
+
+@pytest.mark.parametrize("change", [{"name": "../../x"}, {"first_game": "0"}, {"games": None}, {"num_players": 2.0}])
+@pytest.mark.filterwarnings("ignore:.*without checksums")
+def test_a_manifest_with_damaged_parts_is_named(change: dict[str, Any], copied: Path) -> None:
+    as_written_by_0_1(copied)
+    manifest = json.loads((copied / "manifest.json").read_text())
+    manifest["parts"][1] |= change
+    (copied / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(FolderError, match=r"manifest\.json is damaged: its part"):
+        load(copied)
+
+
+def damages(good: bytes, every: int) -> list[bytes]:
+    flips = [good[:k] + bytes([good[k] ^ 16]) + good[k + 1 :] for k in range(0, len(good), every)]
+    return [*flips, b"", good[: len(good) // 2], good[:-1], good + b"x", b"[" * 100_000, b"{}", b"3", b"PAR1"]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", *(f"{table}/part-00001.parquet" for table in TABLES)])
+def test_any_damage_to_any_file_names_it(name: str, copied: Path) -> None:
+    file = copied / name
+    good = file.read_bytes()
+    for bad in damages(good, 61):
+        file.write_bytes(bad)
+        with pytest.raises(FolderError, match=name):
+            load(copied)
+        with pytest.raises(FolderError, match=name):
+            report.report(copied)
+    assert run(*WORDS, "--out", str(copied)) == cli.USAGE_ERROR
+    file.write_bytes(good)
+    load(copied)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "games/part-00001.parquet", "SHA256SUMS"])
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_what_is_no_file_is_named(name: str, copied: Path) -> None:
+    for make in (os.mkfifo, os.mkdir, lambda path: (Path(path).touch(), os.truncate(path, 2**41))):
+        (copied / name).rmdir() if (copied / name).is_dir() else (copied / name).unlink()
+        make(str(copied / name))
+        with pytest.raises(FolderError, match=name):
+            load(copied)
+        assert run(*WORDS, "--out", str(copied)) == cli.USAGE_ERROR
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.filterwarnings("ignore:.*without checksums")
+def test_a_pipe_among_records_of_0_1_is_named(copied: Path) -> None:
+    as_written_by_0_1(copied)
+    (copied / "seats" / "part-00001.parquet").unlink()
+    os.mkfifo(copied / "seats" / "part-00001.parquet")
+    with pytest.raises(FolderError, match=r"part-00001\.parquet is not a regular file"):
+        load(copied)
+
+
+def swap(one: Path, other: Path) -> None:
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+
+
+def test_swapped_parts_are_named_even_if_their_checksums_are_swapped(copied: Path) -> None:
+    names = [f"seats/part-0000{k}.parquet" for k in (2, 3)]
+    swap(*(copied / name for name in names))
+    with pytest.raises(FolderError, match=r"seats/part-00002\.parquet is damaged: it has not the checksum"):
+        load(copied)
+    sums = (copied / "SHA256SUMS").read_text()
+    for old, new in zip((*names, "x"), ("x", names[0], names[1]), strict=True):
+        sums = sums.replace(old, new)
+    (copied / "SHA256SUMS").write_text(sums)
+    with pytest.raises(FolderError, match=r"seats/part-00002\.parquet is of other records"):
+        load(copied)
+
+
+def test_a_part_of_the_same_size_of_other_records_is_named(copied: Path, tmp_path: Path) -> None:
+    assert run(*WORDS, "--seed", "1", "--out", str(tmp_path / "other")) == 0
+    name = "seats/part-00001.parquet"
+    Checksums(copied).write(name, (tmp_path / "other" / name).read_bytes())
+    with pytest.raises(FolderError, match=r"seats/part-00001\.parquet is of other records"):
+        load(copied)
+
+
+def test_a_part_without_its_checksum_is_played_again(
+    copied: Path, expected: dict[str, bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = json.loads((copied / "manifest.json").read_text())
+    Checksums(copied).write("manifest.json", json.dumps(manifest | {"rows": None}).encode())
+    lines = (copied / "SHA256SUMS").read_text().splitlines(keepends=True)
+    (copied / "SHA256SUMS").write_text("".join(line for line in lines if "rounds/part-00001" not in line))
+    with pytest.raises(FolderError, match="has 3 of its 4 parts; simulate again"):
+        load(copied)
+    assert run(*WORDS, "--out", str(copied)) == 0
+    assert contents(copied) == expected
+
+
+def test_two_processes_in_one_folder(expected: dict[str, bytes], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    command = [sys.executable, "-c", SLOWLY, "simulate", *WORDS, "--out", str(out)]
+    first = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (out / "manifest.json").exists():
+        assert first.poll() is None
+        time.sleep(0.01)
+    second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert second.returncode == cli.USAGE_ERROR
+    assert second.stderr == (
+        f"megaland: error: {out} is in use: another process works in it; wait until it has ended, or name another "
+        "folder\n"
+    )
+    first.communicate(timeout=60)
+    assert first.returncode == 0
+    assert contents(out) == expected
+    assert load(out).games.select(pl.len()).collect().item() == 24
+
+
+@pytest.mark.parametrize("left", [0, 3, 12])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_full_disk_is_one_line_with_the_command_to_go_on(
+    left: int, workers: str, expected: dict[str, bytes], tmp_path: Path, full_disk: Any,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    out = tmp_path / "run"
+    if workers == "2":  # whose disk is full, too
+        monkeypatch.setattr(simulate, "_begin_worker", _begin_on_a_full_disk)
+    with full_disk(left + 2):  # after the manifest and its checksum
+        assert run(*WORDS, "--workers", workers, "--out", str(out)) == cli.USAGE_ERROR
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"megaland: error: {out}/")
+    assert "No space left on device; what was played is kept; to go on: megaland simulate random threshold" in said
+    assert cli.main(shlex.split(said.partition("to go on: megaland ")[2])) == 0
+    assert contents(out) == expected
+
+
+def _begin_on_a_full_disk(plan: Any, stored: Any) -> Any:
+    def record(part: Any, under_way: Any) -> Any:
+        raise OSError(28, "No space left on device", str(stored.checksums.path("games/x.parquet")))
+
+    return record
+
+
+def test_a_full_disk_at_the_very_beginning_leaves_nothing(
+    tmp_path: Path, full_disk: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with full_disk(1):
+        assert run(*WORDS, "--out", str(tmp_path / "run")) == cli.USAGE_ERROR
+    assert "No space left on device" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_default_folder_takes_the_next_free_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in (["--seed", "0"], ["--seed", "1"], ["--seed", "0"], ["--seed", "1"]):
+        assert run("random", "--games", "2", "--players", "2", "--max-rounds", "2", *words) == 0
+    shown = capsys.readouterr().out
+    assert [line.rpartition(" ")[2] for line in shown.splitlines() if line.startswith("written")] == [
+        "runs/records", "runs/records-2", "runs/records", "runs/records-2",
+    ]  # fmt: skip
+    assert shown.count("finished before") == 2
 
 
 def test_parts_without_a_manifest_are_refused(copied: Path) -> None:
     (copied / "manifest.json").unlink()
-    with pytest.raises(FolderError, match="holds no records, but decisions"):
+    with pytest.raises(FolderError, match="does not hold records, but decisions"):
         simulate.simulate(["random"], copied, games=2)
 
 
@@ -624,31 +816,16 @@ def test_another_schema_is_refused(copied: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(records, "SCHEMA_VERSION", 2)
     with pytest.raises(FolderError, match="holds records of schema 1; this version of megaland knows schema 2"):
         load(copied)
-    with pytest.raises(FolderError, match="holds records of schema 1"):
-        simulate.simulate(["random"], copied, games=2)
-
-
-@pytest.mark.parametrize("damage", [b"", b"PAR1 and nothing more", None])
-def test_a_damaged_part_is_named_and_played_anew(
-    damage: bytes | None, copied: Path, expected: dict[str, bytes], capsys: pytest.CaptureFixture[str]
-) -> None:
-    part = copied / "decisions" / "part-00003.parquet"
-    part.write_bytes(part.read_bytes()[:-100] if damage is None else damage)
-    with pytest.raises(FolderError, match=r"decisions/part-00003\.parquet is damaged"):
-        load(copied)
     assert run(*WORDS, "--out", str(copied)) == cli.USAGE_ERROR
-    said = capsys.readouterr().err
-    assert "delete it and simulate again: its games are then played anew" in said
+
+
+def test_a_damaged_part_is_played_again_once_it_is_deleted(copied: Path, expected: dict[str, bytes]) -> None:
+    part = copied / "decisions" / "part-00003.parquet"
     part.unlink()
+    with pytest.raises(FolderError, match="has 3 of its 4 parts"):
+        load(copied)
     assert run(*WORDS, "--out", str(copied)) == 0
     assert contents(copied) == expected
-
-
-def test_a_part_of_other_records_is_named(copied: Path) -> None:
-    part = copied / "seats" / "part-00003.parquet"
-    part.write_bytes((copied / "seats" / "part-00002.parquet").read_bytes())
-    with pytest.raises(FolderError, match=r"seats/part-00003\.parquet is of other records"):
-        load(copied)
 
 
 def test_what_the_screen_says(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -659,17 +836,10 @@ def test_what_the_screen_says(copied: Path, capsys: pytest.CaptureFixture[str]) 
     assert [line.split()[:2] for line in shown.splitlines() if line.startswith("seats")] == [["seats", "60"]]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--decisions", "some"], "'some' is neither all nor a share from 0 to 1"),
-        ([], "the following arguments are required: --out"),
-    ],
-)
-def test_words_without_meaning(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_without_meaning(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        run("random", *words)
-    assert message in capsys.readouterr().err
+        run("random", "--decisions", "some")
+    assert "'some' is neither all nor a share from 0 to 1" in capsys.readouterr().err
 
 
 def test_an_agent_error_reaches_the_caller(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -120,10 +122,49 @@ def test_the_page_of_a_tournament(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_other_folders_are_refused_with_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["report", str(tmp_path)]) == 2
     assert "neither records" in capsys.readouterr().err
-    (tmp_path / "results.json").write_text('{"settings": {}}', encoding="utf-8")
+    (tmp_path / "settings.json").write_text('{"format": "megaland-probe"}', encoding="utf-8")
+    assert cli.main(["report", str(tmp_path)]) == 2
+    assert "does not hold a tournament, but a settings.json of something else" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [tmp_path / "settings.json"]
+
+
+@pytest.mark.filterwarnings("default:.*without checksums")
+def test_the_page_of_a_tournament_of_0_1_comes_with_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = tournament(["random", "threshold"], num_players=2, games=8)
+    (tmp_path / "settings.json").write_text(json.dumps({"format": "megaland-tournament/1", **result.settings}))
+    (tmp_path / "results.json").write_text(json.dumps(result.to_dict()))
+    assert cli.main(["report", str(tmp_path)]) == 0
+    message = (
+        f"megaland: warning: {tmp_path} was written by version 0.1.0, without checksums: damage may remain unnoticed\n"
+    )
+    assert capsys.readouterr().err == message
+    (tmp_path / "results.json").write_text('{"settings": {}}')
     assert cli.main(["report", str(tmp_path)]) == 2
     assert "results.json is damaged" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == [tmp_path / "results.json"]
+
+
+def test_a_finished_file_of_a_folder_is_not_replaced_by_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tournament(["random", "threshold"], num_players=2, games=8).save(tmp_path / "t")
+    before = (tmp_path / "t" / "results.json").read_bytes()
+    words = ["report", str(tmp_path / "t"), "--out", str(tmp_path / "t" / "results.json")]
+    assert cli.main(words) == 2
+    assert "results.json is a finished file of the folder" in capsys.readouterr().err
+    assert (tmp_path / "t" / "results.json").read_bytes() == before
+    assert cli.main(words[:2]) == 0
+    assert cli.main(words[:2]) == 0  # a page may be made again
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path, full_disk: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    tournament(["random", "threshold"], num_players=2, games=8).save(tmp_path / "t")
+    with full_disk(0):
+        assert cli.main(["report", str(tmp_path / "t")]) == 2
+    page = tmp_path / "t" / "report.html"
+    again = f"to make it again: megaland report {tmp_path / 't'}"
+    assert capsys.readouterr().err == f"megaland: error: {page}: No space left on device; {again}\n"
 
 
 def test_numbers_are_said_plainly() -> None:

@@ -7,11 +7,14 @@ import csv
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,13 +25,13 @@ import pytest
 
 from agents.threshold import ThresholdAgent
 from experiments import arena, arena_figure, cli
-from experiments.arena import Chunk, Memory, Plan, _Schedule, play_all
-from experiments.arena_folder import ArenaFolder, FolderError
+from experiments.arena import Chunk, Plan, _Schedule, play_all
+from experiments.arena_folder import TOURNAMENT, ArenaFolder, FolderError, _name
 from experiments.intervals import difference_found, difference_interval, seeds_needed
 from experiments.line_ups import MIXED, PAIRS, make_line_ups
 from experiments.matches import AgentError, play
-from experiments.output import write_bytes
-from experiments.tournament import Tournament, tournament
+from experiments.run_folder import Work, claim
+from experiments.tournament import Tournament, load_tournament, tournament
 from megaland_env import Action, Decisions, Kind, MegalandConfig
 from megaland_env.agent import RandomAgent
 
@@ -40,7 +43,8 @@ WORDS = ["--players", "2", "3", "--games", "30", "--max-rounds", "3"]
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures take a second each, so where nobody looks at them they are left empty."""
-    monkeypatch.setattr(arena_figure, "write_figure", lambda path, result, players: write_bytes(path, b""))
+    monkeypatch.setattr(arena_figure, "tournament_figure", lambda result, players: None)
+    monkeypatch.setattr("experiments.tournament.png", lambda figure: b"")
 
 
 # ------------------------------------------------------------------------------------------------------ line-ups
@@ -301,7 +305,9 @@ def run(*words: str) -> int:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    assert {files.pop(".lock"), *files.pop("SHA256SUMS").splitlines()}  # how games are cut into files goes by the clock
+    return files
 
 
 def without_pictures(files: dict[str, bytes]) -> dict[str, bytes]:
@@ -397,7 +403,8 @@ def test_interrupted_it_keeps_what_it_has_and_says_how_to_go_on(expected: dict[s
     process.send_signal(signal.SIGINT)
     shown, said = process.communicate(timeout=60)
     assert process.returncode == cli.INTERRUPTED
-    assert f"what was played is kept in {out}, and the same command goes on from there" in said
+    assert f"what was played is kept in {out}; to go on: megaland tournament random threshold --players 2 3" in said
+    assert f"--max-rounds 3 --out {out}\n" in said
     assert "Finished line-ups" in shown
     assert run(*WORDS, "--out", str(out)) == 0
     assert without_pictures(contents(out)) == without_pictures(expected)
@@ -445,86 +452,304 @@ def test_another_tournament_in_the_folder_is_refused(
     capsys.readouterr()
     assert run("--players", "2", "--games", "30", "--max-rounds", "3", *out, *words) == cli.USAGE_ERROR
     said = capsys.readouterr().err
-    assert "holds another tournament" in said
+    assert "holds a tournament with other settings: " in said
     assert message in said
     assert contents(tmp_path / "run") == before
 
 
 def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(FolderError, match=r"holds no tournament, but thesis\.txt"):
+    with pytest.raises(FolderError, match=r"does not hold a tournament, but thesis\.txt"):
         tournament(["random", "threshold"], out=tmp_path)
     with pytest.raises(FolderError, match="is not a folder"):
         tournament(["random", "threshold"], out=tmp_path / "thesis.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+ONCE: dict[str, Any] = {"num_players": 2, "games": 8, "config": SHORT}
+SMALL_PLAN = Plan(
+    ("random", "threshold"), ("random", "threshold"), MegalandConfig(num_players=2, max_rounds=2),
+    tuple(make_line_ups(2, 2)), 8, 0,
+)  # fmt: skip
+
+
+def stopped(out: Path) -> Path:
+    """A tournament that has played all its games, but has no results yet; returns the file of its games."""
+    tournament(["random", "threshold"], out=out, **ONCE)
+    for file in [*out.glob("*.csv"), *out.glob("*.png"), out / "results.json"]:
+        file.unlink()
+    (file,) = (out / "games").iterdir()
+    return file
+
+
+@contextlib.contextmanager
+def small_folder(path: Path) -> Iterator[ArenaFolder]:
+    with claim(Work(TOURNAMENT, {}), path) as folder:
+        yield ArenaFolder(folder, SMALL_PLAN)
+
+
 @pytest.mark.usefixtures("no_pictures")
-@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 half of it"])
-def test_damaged_games_are_named(damage: bytes, tmp_path: Path) -> None:
-    once = {"num_players": 2, "games": 8, "config": SHORT, "out": tmp_path / "run"}
-    tournament(["random", "threshold"], **once)
-    (file,) = (tmp_path / "run" / "games").iterdir()
+@pytest.mark.parametrize("finished", [False, True])
+def test_any_damage_to_games_is_named(finished: bool, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    file = stopped(out)
+    if finished:
+        tournament(["random", "threshold"], out=out, **ONCE)
     good = file.read_bytes()
-    file.write_bytes(damage)
-    with pytest.raises(FolderError, match=f"{file.name} is damaged .*; delete it and run again"):
-        tournament(["random", "threshold"], **once)
+    flips = [good[:k] + bytes([good[k] ^ 16]) + good[k + 1 :] for k in range(0, len(good), 23)]
+    for damage in (b"", good[:-1], good + b"x", b"PK\x03\x04 half of it", *flips):
+        file.write_bytes(damage)
+        with pytest.raises(FolderError, match=rf"{file.name} is damaged.*; delete it and give the command again"):
+            tournament(["random", "threshold"], out=out, **ONCE)
     file.unlink()
-    tournament(["random", "threshold"], **once)
-    assert np.load(file)["coins"].tolist() == np.load(io.BytesIO(good))["coins"].tolist()
+    tournament(["random", "threshold"], out=out, **ONCE)
+    if not finished:
+        assert np.load(file)["coins"].tolist() == np.load(io.BytesIO(good))["coins"].tolist()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.usefixtures("no_pictures")
+def test_games_that_are_no_file_are_named(tmp_path: Path) -> None:
+    file = stopped(tmp_path / "run")
+    for make in (os.mkfifo, lambda path: (Path(path).touch(), os.truncate(path, 2**40))):
+        file.unlink()
+        make(str(file))
+        with pytest.raises(FolderError, match=file.name):
+            tournament(["random", "threshold"], out=tmp_path / "run", **ONCE)
+
+
+def test_games_under_the_name_of_others_are_named(tmp_path: Path) -> None:
+    (matches,) = play_all(SMALL_PLAN)
+    with small_folder(tmp_path / "run") as folder:
+        folder.add(Chunk(0, 0, 2), matches[:4])
+        folder.add(Chunk(0, 2, 2), matches[4:])
+    one, other = sorted((tmp_path / "run" / "games").iterdir())
+    contents = one.read_bytes(), other.read_bytes()
+    one.write_bytes(contents[1])
+    other.write_bytes(contents[0])
+    with pytest.raises(FolderError, match=f"{one.name} is damaged"), small_folder(tmp_path / "run"):
+        pass
+    sums = tmp_path / "run" / "SHA256SUMS"  # and so they are when the checksums were swapped, too
+    lines = [line.partition("  ") for line in sums.read_text().splitlines()]
+    named = {name: checksum for checksum, _, name in lines}
+    names = f"games/{one.name}", f"games/{other.name}"
+    named[names[0]], named[names[1]] = named[names[1]], named[names[0]]
+    sums.write_text("".join(f"{checksum}  {name}\n" for name, checksum in named.items()))
+    with small_folder(tmp_path / "run") as folder:
+        assert len(folder.chunks()) == 2
+        for chunk in folder.chunks():
+            with pytest.raises(FolderError, match=r"line-up-000-seeds-000000.*holds other games than its name says"):
+                folder.get(chunk)
+
+
+def test_games_of_another_tournament_are_named(tmp_path: Path) -> None:
+    (matches,) = play_all(SMALL_PLAN)
+    with claim(Work(TOURNAMENT, {"seed": 1}), tmp_path / "other") as owned:
+        ArenaFolder(owned, SMALL_PLAN).add(Chunk(0, 0, 4), matches)
+    (file,) = (tmp_path / "other" / "games").iterdir()
+    with small_folder(tmp_path / "run") as folder:
+        folder._folder.checksums.write(f"games/{file.name}", file.read_bytes())
+        with pytest.raises(FolderError, match="holds other games than its name says"):
+            folder.get(Chunk(0, 0, 4))
 
 
 def test_games_of_the_wrong_number_are_named(tmp_path: Path) -> None:
-    agents = ("random", "threshold")
-    plan = Plan(agents, agents, MegalandConfig(num_players=2, max_rounds=2), tuple(make_line_ups(2, 2)), 8, 0)
-    folder = ArenaFolder(tmp_path / "run", plan, {})
-    memory = Memory()
-    (matches,) = play_all(plan, store=memory)
-    folder.add(Chunk(0, 0, 3), matches)
-    with pytest.raises(FolderError, match="has not the 6 games that it should"):
-        folder.get(Chunk(0, 0, 3))
+    (matches,) = play_all(SMALL_PLAN)
+    with small_folder(tmp_path / "run") as folder:
+        folder.add(Chunk(0, 0, 3), matches)
+        with pytest.raises(FolderError, match="does not have the 6 games that it should"):
+            folder.get(Chunk(0, 0, 3))
 
 
-@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize("name", ["coins", "rounds"])
 def test_games_of_the_wrong_kind_are_named(name: str, tmp_path: Path) -> None:
-    once = {"num_players": 2, "games": 8, "config": SHORT, "out": tmp_path / "run"}
-    tournament(["random", "threshold"], **once)
-    (file,) = (tmp_path / "run" / "games").iterdir()
-    stored = dict(np.load(file))
-    for wrong in (stored[name].astype(str), stored[name][:, None]):
-        np.savez(file, **stored | {name: wrong})
-        with pytest.raises(FolderError, match=f"{file.name} has not the 8 games that it should"):
-            tournament(["random", "threshold"], **once)
+    (matches,) = play_all(SMALL_PLAN)
+    array = getattr(matches, name)
+    with small_folder(tmp_path / "run") as folder:
+        for wrong in (array.astype(str), array[:, None]):
+            folder.add(Chunk(0, 0, 4), replace(matches, **{name: wrong}))
+            with pytest.raises(FolderError, match="does not have the 8 games that it should"):
+                folder.get(Chunk(0, 0, 4))
+
+
+def test_games_that_would_fill_the_memory_are_named(tmp_path: Path) -> None:
+    (matches,) = play_all(SMALL_PLAN)
+    with small_folder(tmp_path / "run") as folder:
+        folder.add(Chunk(0, 0, 4), replace(matches, coins=np.zeros(2**22, np.int16)))  # which is small on the disk
+        with pytest.raises(FolderError, match="an array in it is far too large"):
+            folder.get(Chunk(0, 0, 4))
+
+
+def test_games_of_other_tables_are_refused(tmp_path: Path) -> None:
+    (matches,) = play_all(SMALL_PLAN)
+    for number, chunk in enumerate((Chunk(0, 2, 3), Chunk(1, 0, 2), Chunk(0, 1, 2))):
+        with small_folder(tmp_path / str(number)) as folder:
+            folder.add(Chunk(0, 0, 2), matches[:4])
+            folder._folder.checksums.write(_name(chunk), b"")
+        with small_folder(tmp_path / str(number)) as again, pytest.raises(FolderError, match="is of another tourn"):
+            again.chunks()
+
+
+def test_a_file_without_a_checksum_was_not_finished(tmp_path: Path) -> None:
+    (matches,) = play_all(SMALL_PLAN)
+    with small_folder(tmp_path) as folder:
+        folder.add(Chunk(0, 0, 2), matches[:4])
+        (tmp_path / "games" / "line-up-000-seeds-0000002-00002.npz").write_bytes(b"half")
+    with small_folder(tmp_path) as folder:
+        assert folder.chunks() == [Chunk(0, 0, 2)]
+        assert len(list((tmp_path / "games").iterdir())) == 1
+
+
+# ------------------------------------------------------------------------------------------------------ finished
 
 
 @pytest.mark.usefixtures("no_pictures")
-def test_wrong_bytes_are_no_other_error(tmp_path: Path) -> None:
-    once = {"num_players": 2, "games": 8, "config": SHORT, "out": tmp_path / "run"}
-    tournament(["random", "threshold"], **once)
-    (file,) = (tmp_path / "run" / "games").iterdir()
-    good = file.read_bytes()
-    for place in range(0, len(good), 29):
-        file.write_bytes(good[:place] + bytes(255 - byte for byte in good[place : place + 20]) + good[place + 20 :])
-        with contextlib.suppress(FolderError):  # some bytes do not matter
-            tournament(["random", "threshold"], **once)
+def test_a_finished_tournament_is_shown_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    words = [*WORDS, "--out", str(out)]
+    assert run(*words) == 0
+    before, shown = contents(out), capsys.readouterr().out
+    monkeypatch.setattr(arena, "play", None)
+    (out / "standings.csv").unlink()
+    assert run(*words) == 0
+    again = capsys.readouterr().out
+    assert "finished before: nothing was played" in again
+    assert again.splitlines()[:20] == shown.splitlines()[:20]
+    assert contents(out) == before
 
 
-def test_games_of_other_tables_are_refused_and_those_played_twice_count_once(tmp_path: Path) -> None:
-    agents = ("random", "threshold")
-    plan = Plan(agents, agents, MegalandConfig(num_players=2, max_rounds=2), tuple(make_line_ups(2, 2)), 8, 0)
-    folder = ArenaFolder(tmp_path / "run", plan, {})
-    (matches,) = play_all(plan)
-    for chunk in (Chunk(0, 0, 3), Chunk(0, 0, 2), Chunk(0, 1, 2), Chunk(0, 2, 2)):  # as of two runs at once
-        folder.add(chunk, matches[2 * chunk.first : 2 * (chunk.first + chunk.number)])
-    again = ArenaFolder(tmp_path / "run", plan, {})
-    assert again.chunks() == [Chunk(0, 0, 2), Chunk(0, 2, 2)]
-    assert np.array_equal(arena.line_up_matches(plan, again, 0).coins, matches.coins)
-    for chunk in (Chunk(0, 2, 3), Chunk(1, 0, 2)):
-        folder.add(chunk, matches)
-        with pytest.raises(FolderError, match="is of another tournament; delete it"):
-            ArenaFolder(tmp_path / "run", plan, {}).chunks()
-        folder._file(chunk).unlink()
+@pytest.mark.usefixtures("no_pictures")
+def test_the_default_folder_takes_the_next_free_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = ["--players", "2", "--games", "8", "--max-rounds", "2"]
+    assert run(*small) == 0
+    assert capsys.readouterr().err == ""
+    assert run(*small, "--seed", "1") == 0
+    out, err = capsys.readouterr()
+    assert err == (
+        "runs/tournament holds a tournament with other settings: seed is 0 there and 1 here; "
+        "so this goes to runs/tournament-2\n"
+    )
+    assert "written to runs/tournament-2: results.json" in out
+    assert run(*small, "--seed", "1") == 0
+    assert "finished before" in capsys.readouterr().out
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["tournament", "tournament-2"]
+
+
+@pytest.mark.parametrize("module", ["openskill", "matplotlib.figure"])
+def test_a_missing_extra_leaves_no_folder(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    assert run(*WORDS, "--out", str(tmp_path / "run")) == cli.USAGE_ERROR
+    with pytest.raises(ModuleNotFoundError):
+        tournament(["random", "threshold"], out=tmp_path / "run", **ONCE)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_an_agent_that_fails_at_once_leaves_a_folder_that_refuses_nothing(tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    assert cli.main(["tournament", "random", "tests.test_cli:Clumsy", *WORDS, "--out", out]) == cli.FAILURE
+    assert run(*WORDS, "--out", out) == 0
+
+
+def test_a_picture_that_cannot_be_drawn_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(result: Tournament, players: int) -> None:
+        raise ValueError("no such font")
+
+    monkeypatch.setattr(arena_figure, "tournament_figure", fail)
+    out = tmp_path / "run"
+    assert run(*WORDS, "--out", str(out)) == 0
+    said = capsys.readouterr().err
+    assert "megaland: warning: there is no players-2.png: no such font" in said
+    assert {"results.json", "seats.csv"} <= set(contents(out))
+
+
+@pytest.mark.parametrize("left", [0, 1, 3])
+@pytest.mark.usefixtures("no_pictures")
+def test_a_full_disk_is_one_line_with_the_command_to_go_on(
+    left: int, expected: dict[str, bytes], tmp_path: Path, full_disk: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    with full_disk(left + 2):  # after the settings file and its checksum
+        assert run(*WORDS, "--out", str(out)) == cli.USAGE_ERROR
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"megaland: error: {out}/")
+    assert ": No space left on device; what was played is kept; to go on: megaland tournament random thre" in said
+    words = shlex.split(said.partition("to go on: megaland ")[2])
+    assert cli.main(words) == 0
+    assert without_pictures(contents(out)) == without_pictures(expected)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"settings": None}, {"settings": {}}, {"ratings": 3}, {"ratings": []}, {"ratings": [{}]}, {"standings": None},
+        {"settings": {"agents": ["random"], "players": [2]}},
+    ],
+)  # fmt: skip
+def test_results_of_0_1_are_read_with_a_warning_and_checked(change: dict[str, Any], tmp_path: Path) -> None:
+    result = tournament(["random", "threshold"], **ONCE)
+    content = result.to_dict()
+    old = {"format": "megaland-tournament/1", **result.settings}
+    (tmp_path / "settings.json").write_text(json.dumps(old))
+    (tmp_path / "results.json").write_text(json.dumps(content))
+    with pytest.warns(UserWarning, match=r"written by version 0\.1\.0, without checksums"):
+        assert load_tournament(tmp_path) == result
+    (tmp_path / "results.json").write_text(json.dumps(content | change))
+    with pytest.raises(FolderError, match=r"results\.json is damaged or of another version"):
+        load_tournament(tmp_path)
+    (tmp_path / "settings.json").unlink()  # as 0.1 saved results from Python
+    (tmp_path / "results.json").write_text(json.dumps(content))
+    with pytest.warns(UserWarning, match=r"written by version 0\.1\.0"):
+        assert load_tournament(tmp_path) == result
+
+
+def test_every_value_of_results_is_checked(tmp_path: Path) -> None:
+    result = tournament(["random", "threshold"], **ONCE)
+    (tmp_path / "settings.json").write_text(json.dumps({"format": "megaland-tournament/1", **result.settings}))
+    for table in result.tables():
+        for name in getattr(result, table)[0]:
+            for wrong in ([], {}, "x" if name not in ("agent", "kind", "line_up", "kinds", "other", "by") else 3, True):
+                content = json.loads(json.dumps(result.to_dict()))
+                content[table][0][name] = wrong
+                (tmp_path / "results.json").write_text(json.dumps(content))
+                with pytest.raises(FolderError, match=r"results\.json is damaged"):
+                    load_tournament(tmp_path)
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_any_damage_to_results_is_named(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    tournament(["random", "threshold"], out=out, **ONCE)
+    for name in ("results.json", "settings.json", "standings.csv"):
+        good = (out / name).read_bytes()
+        flips = [good[:k] + bytes([good[k] ^ 1]) + good[k + 1 :] for k in range(0, len(good), 97)]
+        for damage in (b"", good[:-9], b"[" * 100_000, b"3", b"{}", *flips):
+            (out / name).write_bytes(damage)
+            with pytest.raises(FolderError, match=name):
+                tournament(["random", "threshold"], out=out, **ONCE)
+            if name != "standings.csv":
+                with pytest.raises(FolderError, match=name):
+                    load_tournament(out)
+        (out / name).write_bytes(good)
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_results_are_not_saved_over_others(tmp_path: Path) -> None:
+    one, other = (tournament({"mine": RandomAgent(k), "yours": "random"}, **ONCE) for k in (1, 2))
+    one.save(tmp_path)
+    one.save(tmp_path)
+    with pytest.raises(FolderError, match="holds other results of the same settings"):
+        other.save(tmp_path)
+    assert load_tournament(tmp_path) == one
+    with pytest.raises(FolderError, match="holds a tournament with other settings"):
+        tournament(["random", "threshold"], out=tmp_path, **ONCE)
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -534,6 +759,7 @@ def test_a_folder_without_its_games_plays_them_anew(tmp_path: Path) -> None:
     for file in (tmp_path / "run" / "games").iterdir():
         file.unlink()
     (tmp_path / "run" / "games").rmdir()
+    (tmp_path / "run" / "results.json").unlink()
     assert tournament(["random", "threshold"], **once) == before
 
 
@@ -610,9 +836,8 @@ def test_objects_play_in_this_process_alone(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a folder cannot say who 'mine' was"):
         tournament(agents, out=tmp_path / "run", **games)
     assert not (tmp_path / "run").exists()
-    assert {path.name for path in result.save(tmp_path / "saved")} == {
-        path.name for path in (tmp_path / "saved").iterdir()
-    }
+    saved = {path.name for path in result.save(tmp_path / "saved")}
+    assert {path.name for path in (tmp_path / "saved").iterdir()} == saved | {"settings.json", "SHA256SUMS", ".lock"}
 
 
 @pytest.mark.parametrize(
