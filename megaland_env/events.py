@@ -154,6 +154,14 @@ class EventLog:
             here = np.flatnonzero(counts)
             self.add(event, games.take(here), seat, treasure, counts.take(here))
 
+    def mark(self) -> int:
+        """Where the log stands, for ``rewind``."""
+        return len(self._chunks)
+
+    def rewind(self, mark: int) -> None:
+        """Forget what was added since ``mark``; in between nothing else may have been done with the log."""
+        del self._chunks[mark:]
+
     def columns(self) -> EventColumns:
         """All that has been logged and not drained."""
         if len(self._chunks) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
 from megaland_env.errors import IllegalActionError
 from megaland_env.events import EventColumns, EventLog, in_words
-from megaland_env.rewards import Outcome, Reward, make_reward, win_shares
+from megaland_env.rewards import NAMED, Outcome, Reward, make_reward, win_shares
 from megaland_env.rng import constant
 from megaland_env.rules import ANSWERS, play_on
 from megaland_env.rules.flow import Answer, Moves
@@ -28,6 +28,17 @@ _NO_ACTION = constant(255)
 _BIT_OF = np.array([1 << action if action < NUM_ACTIONS else 0 for action in range(256)], np.uint64)
 _NOTHING = constant(0)
 _ANSWERS: list[Answer] = [ANSWERS[max(kind, Kind.JUMP)] for kind in Kind]  # by number; a game that is over gives none
+
+
+class Saved(NamedTuple):
+    """Some games of a batch as they were before a step."""
+
+    games: Ints
+    state: list[npt.NDArray[Any]]
+    rewards: npt.NDArray[np.float32]
+    margin_seen: npt.NDArray[np.int16]
+    version: int
+    logged: int
 
 
 class MegalandGames:
@@ -72,6 +83,7 @@ class MegalandGames:
         self._state = state
         self._reward = reward
         self._pays_at_end_only = bool(getattr(reward, "at_end_only", False))
+        self._trusts_reward = type(reward) in NAMED.values()
         self._rewards = np.zeros((state.num_players, state.num_games), np.float32)
         self._margin_seen = np.zeros((state.num_players, state.num_games), np.int16)
         if not self._pays_at_end_only:
@@ -219,7 +231,8 @@ class MegalandGames:
 
         Raises:
             IllegalActionError: an active seat chose what it may not; nothing has changed.
-            ValueError: a shape, a type or an index is wrong, or a game was never reset; nothing has changed.
+            ValueError: a shape, a type or an index is wrong, a game was never reset, or the reward is not (n, P) finite
+                numbers; nothing has changed. Nor has it when the reward itself raises an error.
         """
         state = self._state
         named = games = self._positions(index)
@@ -231,15 +244,21 @@ class MegalandGames:
             games, kinds, choices = games.take(waiting), kinds.take(waiting), choices.take(waiting, axis=1)
         asked, columns = self._asked(games)
         chosen = self._legal_choices(choices, asked, columns)
-        self._version += 1
-        put(state.active, asked, NO)
-        put(state.legal, asked, PASS_ONLY)
-        add(state.asked, asked, ONE)
-        state.steps[games] += ONE
-        if not self._pays_at_end_only or games is not named:  # a game that goes on has been paid nothing by its end
-            self._rewards[:, named] = 0
-        play_on(state, self._answers(games, kinds, chosen))
-        self._pay_rewards(games)
+        saved = None if self._trusts_reward else self._save(named)
+        try:
+            self._version += 1
+            put(state.active, asked, NO)
+            put(state.legal, asked, PASS_ONLY)
+            add(state.asked, asked, ONE)
+            state.steps[games] += ONE
+            if not self._pays_at_end_only or games is not named:  # a game that goes on has been paid nothing by its end
+                self._rewards[:, named] = 0
+            play_on(state, self._answers(games, kinds, chosen))
+            self._pay_rewards(games)
+        except BaseException:
+            if saved is not None:
+                self._put_back(saved)
+            raise
 
     def _answers(self, games: Ints, kinds: npt.NDArray[np.uint8], chosen: npt.NDArray[np.uint8]) -> Moves:
         """Hand the choices to the rules, kind by kind."""
@@ -325,20 +344,18 @@ class MegalandGames:
             snapshots: one for each game.
             reward: as in the original.
             record: whether to keep an event log from now on.
-            margins_seen: (N, P) of the original, for rewards that are paid before the end; by default all seats are
-                taken to have just observed the games.
+            margins_seen: (N, P) integers of the original, for rewards that are paid before the end; by default all
+                seats are taken to have just observed the games.
 
         Raises:
             SnapshotError: a snapshot is malformed, or no game can be in such a state.
-            ValueError: ``margins_seen`` has another shape.
+            ValueError: ``margins_seen`` has another shape or is not made of integers, or no seat with these coins can
+                have seen such a margin.
         """
         games = cls.__new__(cls)
         games._attach(snapshot.load(snapshots), make_reward(reward), record)
         if margins_seen is not None:
-            margins = np.asarray(margins_seen)
-            if margins.shape != games.margins_seen.shape:
-                raise ValueError(f"margins_seen must be {games.margins_seen.shape} numbers, not of {margins.shape}")
-            games._margin_seen[:] = margins.T
+            games._margin_seen[:] = _possible_margins(margins_seen, games.coins).T
         return games
 
     def copy(self, index: npt.ArrayLike | None = None) -> MegalandGames:
@@ -359,6 +376,26 @@ class MegalandGames:
         copied._margin_seen = self._margin_seen.take(positions, axis=1)
         copied._note_started()
         return copied
+
+    def _save(self, games: Ints) -> Saved:
+        """What ``_put_back`` needs to undo a step of ``games`` (n,), for when code of the user's fails in it."""
+        return Saved(
+            games,
+            self._state.save(games),
+            self._rewards.take(games, axis=1),
+            self._margin_seen.take(games, axis=1),
+            self._version,
+            0 if self._state.log is None else self._state.log.mark(),
+        )
+
+    def _put_back(self, saved: Saved) -> None:
+        """Undo what has happened to the games since ``_save``; only steps of these games have."""
+        self._state.put_back(saved.games, saved.state)
+        self._rewards[:, saved.games] = saved.rewards
+        self._margin_seen[:, saved.games] = saved.margin_seen
+        self._version = saved.version
+        if self._state.log is not None:
+            self._state.log.rewind(saved.logged)
 
     # ---------------------------------------------------------------------------------------------- the event log
 
@@ -496,13 +533,27 @@ class MegalandGames:
             margin_before=seen.T,
             observes=observes.T,
         )
-        rewards = np.asarray(self._reward(outcome), dtype=np.float32)
-        if rewards.shape != (games.size, self.num_players):
-            raise ValueError(
-                f"the reward returned shape {rewards.shape} for {games.size} games of {self.num_players} seats"
-            )
+        rewards = self._reward(outcome)
+        if not self._trusts_reward:
+            rewards = _checked_rewards(rewards, games.size, self.num_players)
         put(self._rewards, at, rewards.T)
         put(self._margin_seen, at, np.where(observes, margin, seen))
+
+
+def _checked_rewards(rewards: Any, number: int, players: int) -> npt.NDArray[np.float32]:
+    """(n, P) what a callable of the user's returned, if it is that."""
+    array = np.asarray(rewards)
+    if array.shape != (number, players) or array.dtype.kind not in "fiub":
+        raise ValueError(
+            f"the reward returned {array.dtype} of shape {array.shape}; for {number} games of {players} seats it must "
+            f"be numbers of shape ({number}, {players})"
+        )
+    with np.errstate(over="ignore"):  # what float32 cannot hold is not finite
+        paid = array.astype(np.float32)
+    if not np.isfinite(paid).all():
+        game, seat = np.argwhere(~np.isfinite(paid))[0]
+        raise ValueError(f"the reward returned {array[game, seat]} in row {game} for seat {seat}; it must be finite")
+    return paid
 
 
 def _margins(coins: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
@@ -511,6 +562,28 @@ def _margins(coins: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
     best_other = np.where(coins == ranked[-1], ranked[-2], ranked[-1])  # tied leaders have each other
     margin: npt.NDArray[np.int16] = coins - best_other
     return margin
+
+
+def _possible_margins(margins_seen: npt.ArrayLike, coins: npt.NDArray[np.int16]) -> npt.NDArray[Any]:
+    """(N, P) the margins, if they can have been seen on the way to ``coins`` (N, P).
+
+    Coins are never lost. So a margin that was seen is at most the seat's own coins now, and at least minus the most
+    that any other seat has now.
+    """
+    margins = np.asarray(margins_seen)
+    if margins.shape != coins.shape or margins.dtype.kind not in "iu":
+        raise ValueError(
+            f"margins_seen must be integers of shape {coins.shape}, not {margins.dtype} of shape {margins.shape}"
+        )
+    least = _margins(coins.T).T - coins
+    wrong = np.argwhere((margins < least) | (margins > coins))
+    if wrong.size:
+        game, seat = wrong[0]
+        raise ValueError(
+            f"margins_seen is {margins[game, seat]} for seat {seat} of game {game}; with the coins of that game it is "
+            f"from {least[game, seat]} to {coins[game, seat]}"
+        )
+    return margins
 
 
 def _seed_words(seeds: int | npt.ArrayLike, games: Ints) -> npt.NDArray[np.uint64]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from megaland_env import piles, rng
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, Kind
+from megaland_env.bounds import most_coins
 from megaland_env.cards import (
     BUILDING_COSTS,
     HEART_COSTS,
@@ -59,7 +60,6 @@ _ASKING = {
 
 # Far more than a game can come to, and far less than the arrays and the addresses of chance can hold.
 _MOST_STEPS = 2**23
-_MOST_COINS = 2**14
 
 _TREASURES = {treasure.label: treasure for treasure in Treasure}
 _LEVEL_CARDS = {card.label: card for card in LevelCard}
@@ -302,11 +302,14 @@ class _Loader:
             state.on_offer[game] in markets(state.config),
             "supply of buildings: the configuration allows no such market",
         )
+        on_offer = int(state.on_offer[game])
+        in_game = [copies[b] if on_offer >> (BUY_FIRST + b) & 1 else 0 for b in Building]
+        self._most_coins = most_coins(in_game, self.players)
 
     def _load_player(self, seat: int, player: Mapping[str, Any]) -> None:
         state, game, who = self.state, self.game, f"player {seat}"
         _check_keys(player, _PLAYER_KEYS, who)
-        state.coins[seat, game] = _integer(player["coins"], f"{who}: coins", 0, _MOST_COINS)
+        state.coins[seat, game] = _integer(player["coins"], f"{who}: coins", 0, self._most_coins)
         state.max_hearts[seat, game] = most = _integer(
             player["max_hearts"], f"{who}: max_hearts", START_HEARTS, MAX_HEARTS
         )

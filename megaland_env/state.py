@@ -146,6 +146,20 @@ class GameState:
             block.take(games, axis=1, out=copied._blocks[dtype], mode="clip")
         return copied
 
+    def save(self, games: Ints) -> list[npt.NDArray[Any]]:
+        """All entries of some games (n,), for ``put_back``; of all games it is one copy of the memory."""
+        if games.size == self.num_games:
+            return [self.bytes.copy()]
+        return [block.take(games, axis=1) for block in self._blocks.values()]
+
+    def put_back(self, games: Ints, saved: list[npt.NDArray[Any]]) -> None:
+        """Make some games what they were when ``save`` was called for them."""
+        if games.size == self.num_games:
+            self.bytes[:] = saved[0]
+        else:
+            for block, entries in zip(self._blocks.values(), saved, strict=True):
+                block[:, games] = entries
+
     def __getstate__(self) -> dict[str, Any]:
         """For ``copy.deepcopy`` and pickle: the bytes alone, of which the named arrays are views."""
         return {name: vars(self)[name] for name in ("config", "num_games", "log", "_seats", "bytes")}

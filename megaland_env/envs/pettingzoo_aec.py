@@ -91,12 +91,12 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
             self._was_dead_step(action)
             return
         self._pending[agent] = self._choice(agent, action)
+        rewards = self._for_all(0.0) if self._to_ask else self._play(self._pending)  # the reward may fail
         self._cumulative_rewards[agent] = 0.0
-        self.rewards = self._for_all(0.0)
+        self.rewards = rewards
         if self._to_ask:
             self.agent_selection = self._to_ask.pop(0)
             return
-        self.rewards = self._play(self._pending)
         if any(self.rewards.values()):  # mostly nothing is paid before the end
             self._accumulate_rewards()
         self._new_moment()

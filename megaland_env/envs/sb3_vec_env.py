@@ -201,8 +201,8 @@ class MegalandVecEnv(VecEnv):
         dones = np.zeros(self.num_envs, np.bool_)
         nothing: Info = {}  # one dict for all; thousands of new ones would cost more than the games
         infos = [nothing] * self.num_envs
+        self._step_blocks(actions)
         for block, rows in zip(self._blocks, self._rows, strict=True):
-            block.step(actions[rows])
             rewards[rows] = block.rewards
             over = np.flatnonzero(block.over)
             if over.size:
@@ -211,6 +211,20 @@ class MegalandVecEnv(VecEnv):
                     infos[row] = info
                 block.restart(over)
         return self._observe(), rewards, dones, infos
+
+    def _step_blocks(self, actions: npt.NDArray[Any]) -> None:
+        """Step all blocks, or none if one refuses."""
+        if len(self._blocks) == 1:
+            self._blocks[0].step(actions)
+            return
+        saved = [block.save() for block in self._blocks]
+        try:
+            for block, rows in zip(self._blocks, self._rows, strict=True):
+                block.step(actions[rows])
+        except BaseException:
+            for block, before in zip(self._blocks, saved, strict=True):
+                block.put_back(before)
+            raise
 
     def _last_words(self, block: SingleLearnerGames, over: npt.NDArray[np.int64]) -> list[Info]:
         """The infos of games that are over."""
@@ -315,10 +329,19 @@ class MegalandVecEnv(VecEnv):
             (E, D) the observations.
 
         Raises:
-            ValueError: the snapshot is of other games.
+            ValueError: the snapshot is of other games, or nothing that ``snapshot`` could have made; nothing has
+                changed.
         """
-        for block, part, numbers in zip(self._blocks, snapshot["blocks"], snapshot["agents"], strict=True):
-            block.restore(part, [agents[number] for number in numbers])
+        parts, numbers = snapshot["blocks"], snapshot["agents"]
+        if not len(parts) == len(numbers) == len(self._blocks):
+            raise ValueError(f"the snapshot is of {len(parts)} configurations; there are {len(self._blocks)} here")
+        for number in (number for each in numbers for number in each):
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(agents):
+                raise ValueError(f"the snapshot names agent {number!r}, but {len(agents)} agents were given")
+        blocks = zip(self._blocks, parts, numbers, strict=True)
+        prepared = [block.prepared(part, [agents[number] for number in each]) for block, part, each in blocks]
+        for restore in prepared:
+            restore()
         self._reset_seeds()
         self._has_games, self._actions = True, None
         return self._observe()

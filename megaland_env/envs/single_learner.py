@@ -7,7 +7,7 @@ shape that their library expects.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -203,7 +203,7 @@ class SingleLearnerGames:
         Raises:
             IllegalActionError: a choice is not legal and ``illegal`` is ``"raise"``; nothing has changed.
             ValueError: ``actions`` has another shape or is not made of integers, or a game was never started; nothing
-                has changed.
+                has changed. Nor has it when an opponent or the reward raises an error, however late in the step.
         """
         games = self._everyone if index is None else np.asarray(index)
         choices = np.asarray(actions)
@@ -214,11 +214,19 @@ class SingleLearnerGames:
         waiting = where(self._flat(self.games.active).take(own))
         if waiting.size < games.size:
             playing, own, choices = playing.take(waiting), own.take(waiting), choices.take(waiting)
-        choices = choices.astype(np.int64)
+        saved = self.save(games)
+        try:
+            self._play(games, playing, own, choices.astype(np.int64))
+        except BaseException:
+            self.put_back(saved)
+            raise
+
+    def _play(self, games: Ints, playing: Ints, own: Ints, choices: Ints) -> None:
+        """Carry out ``choices`` in ``playing``, those of ``games`` whose learner is asked, and play on."""
         if self._illegal == "random":
             choices, replaced = made_legal(self.decisions(playing), choices)
             self.illegal_actions += replaced
-        self._move(self._moves(playing, choices), playing)  # the only move that can be refused
+        self._move(self._moves(playing, choices), playing)
         self.played[playing] = choices
         paid = self._flat(self.games.rewards)
         self.rewards[games] = 0
@@ -231,6 +239,18 @@ class SingleLearnerGames:
                 add(self.rewards, playing, paid.take(own))
         if self._pays_at_end_only:  # nothing came before that
             self.rewards[moved] = paid.take(learners)
+
+    def save(self, games: Ints | None = None) -> tuple[Any, ...]:
+        """What ``put_back`` needs to undo a step of ``games`` (n,); of all by default."""
+        named = self._everyone if games is None else games
+        return self.games._save(named), self.rewards.take(named), self.played.take(named), self.illegal_actions
+
+    def put_back(self, saved: tuple[Any, ...]) -> None:
+        """Undo the steps since ``save``; nothing else may have been done since."""
+        before, rewards, played, self.illegal_actions = saved
+        self.games._put_back(before)
+        self.rewards[before.games] = rewards
+        self.played[before.games] = played
 
     def _moves(self, games: Ints, choices: Ints | None = None) -> Ints:
         """(P, n) what is chosen in ``games`` (n,), by the opponents who are asked; PASS for all other seats.
@@ -297,12 +317,30 @@ class SingleLearnerGames:
             agents: the agents of the original, in the order of its ``agents``.
 
         Raises:
-            ValueError: the snapshot is of other games.
+            ValueError: the snapshot is of other games, or nothing that ``snapshot`` could have made; nothing has
+                changed.
         """
+        self.prepared(snapshot, agents)()
+
+    def prepared(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> Callable[[], None]:
+        """Check everything that ``restore`` takes, and return what is then left to do, which cannot fail."""
         games = MegalandGames.restore(snapshot["games"], reward=self._reward)
         if games.config != self.config or games.num_games != self.num_games:
             raise ValueError("the snapshot is of another number of games, or of another configuration")
-        self.games = games
-        self._slots.restore(snapshot, agents)
-        self._find_learners()
-        self.illegal_actions = int(snapshot["illegal_actions"])
+        replaced = snapshot["illegal_actions"]
+        if isinstance(replaced, bool) or not isinstance(replaced, int) or replaced < 0:
+            raise ValueError(f"illegal_actions is {replaced!r}; it must be an integer from 0")
+        restore_slots = self._slots.prepared(snapshot, agents)
+        seats = np.asarray(snapshot["seats"])
+        waits = games.active[self._everyone, seats] | (games.kind == Kind.NONE)
+        if not waits.all():
+            game = int(where(~waits)[0])
+            raise ValueError(f"game {game} neither waits for its learner in seat {seats[game]} nor is over")
+
+        def restore() -> None:
+            self.games = games
+            restore_slots()
+            self._find_learners()
+            self.illegal_actions = replaced
+
+        return restore

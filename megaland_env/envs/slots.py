@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from megaland_env import rng
 from megaland_env.agent import Agent
-from megaland_env.envs.opponents import Opponents, Seating
+from megaland_env.envs.opponents import LEARNER, Opponents, Seating
 
 Ints = npt.NDArray[np.int64]
 
@@ -91,8 +91,37 @@ class Slots:
         Args:
             snapshot: of as many slots at tables of the same size; what else is in it is left alone.
             agents: the ``seating.agents`` of that moment.
+
+        Raises:
+            ValueError: the snapshot is not of such slots; nothing has changed.
         """
-        self._seeds[:] = rng.as_words(np.array(snapshot["slot_seeds"], np.uint64))
-        self._episodes[:] = snapshot["episodes"]
-        self.seats[:] = snapshot["seats"]
-        self.seating.restore(snapshot["players"], agents)
+        self.prepared(snapshot, agents)()
+
+    def prepared(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> Callable[[], None]:
+        """Check everything that ``restore`` takes, and return what is then left to do, which cannot fail."""
+        number = self.seats.shape
+        seeds = _checked(snapshot, "slot_seeds", number, 0, 2**64 - 1).astype(np.uint64)
+        episodes = _checked(snapshot, "episodes", number, 0, 2**62).astype(np.int64)
+        seats = _checked(snapshot, "seats", number, 0, self._num_players - 1).astype(np.int64)
+        player = _checked(snapshot, "players", self.seating.player.shape, LEARNER, len(agents) - 1).astype(np.int16)
+        at_learner = np.arange(self._num_players)[:, None] == seats
+        if ((player == LEARNER) != at_learner).any():
+            raise ValueError("players: the learner's seat, and no other, must be the learner's")
+
+        def restore() -> None:
+            self._seeds[:] = seeds
+            self._episodes[:] = episodes
+            self.seats[:] = seats
+            self.seating.restore(player, agents)
+
+        return restore
+
+
+def _checked(snapshot: Mapping[str, Any], name: str, shape: tuple[int, ...], low: int, high: int) -> npt.NDArray[Any]:
+    """An array of integers of a snapshot, if it is one of the right shape and range."""
+    array = np.array(snapshot[name])
+    if array.shape != shape or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be integers of shape {shape}, not {array.dtype} of shape {array.shape}")
+    if array.size and not (low <= int(array.min()) and int(array.max()) <= high):
+        raise ValueError(f"{name} must be from {low} to {high}, not from {array.min()} to {array.max()}")
+    return array
