@@ -356,6 +356,16 @@ def test_a_snapshot_of_an_environment_that_is_none_changes_nothing(key: str, val
     assert env.snapshot() == good
 
 
+def test_seeds_of_any_size_are_restored_exactly() -> None:
+    """NumPy takes a list of small and of large integers for floats, which would round them."""
+    games = SingleLearnerGames(MegalandConfig(2), 3, opponents="random")
+    games.reset([2**64 - 1, 5, 2**63 + 1])
+    snapshot = json.loads(json.dumps(games.snapshot()))
+    other = SingleLearnerGames(MegalandConfig(2), 3, opponents="random")
+    other.restore(snapshot, games.agents)
+    assert other.snapshot() == snapshot
+
+
 def test_a_snapshot_with_other_agents_than_are_given() -> None:
     env = MegalandVecEnv(MegalandConfig(2), 2, opponents="random", seed=2)
     env.reset()

@@ -119,9 +119,14 @@ class Slots:
 
 def _checked(snapshot: Mapping[str, Any], name: str, shape: tuple[int, ...], low: int, high: int) -> npt.NDArray[Any]:
     """An array of integers of a snapshot, if it is one of the right shape and range."""
-    array = np.array(snapshot[name])
+    array = np.array(snapshot[name], np.uint64 if _are_words(snapshot[name]) else None)
     if array.shape != shape or array.dtype.kind not in "iu":
         raise ValueError(f"{name} must be integers of shape {shape}, not {array.dtype} of shape {array.shape}")
     if array.size and not (low <= int(array.min()) and int(array.max()) <= high):
         raise ValueError(f"{name} must be from {low} to {high}, not from {array.min()} to {array.max()}")
     return array
+
+
+def _are_words(values: Any) -> bool:
+    """Whether these are seeds, which NumPy would take for floats when some of them do not fit in 63 bits."""
+    return isinstance(values, list) and all(type(value) is int and 0 <= value < 2**64 for value in values)
