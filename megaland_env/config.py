@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 from megaland_env.cards import (
     MARKET_SIZE,
@@ -22,6 +23,18 @@ MARKET_RULES = ("spread", "random")
 PAYMENTS = ("choose", "auto")
 LONGEST_GAME = 10_000  # rounds; a bound for typing errors, and far inside what an address of chance can hold
 MOST_COPIES = 20  # of one star building; counts are bytes and no player could use more
+
+
+class ConfigFields(TypedDict, total=False):
+    """The fields of ``MegalandConfig`` as keywords, which stand for a whole ``config`` wherever games are made."""
+
+    num_players: int
+    market: str | Sequence[str | Building]
+    first_player: int | None
+    payment: str
+    skip_forced: bool
+    max_rounds: int
+    star_copies: Sequence[int]
 
 
 class ConfigError(ValueError):
@@ -101,6 +114,37 @@ class MegalandConfig:
             name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
         }
         return cls(**fields_)
+
+
+def config_of(
+    config: MegalandConfig | None, config_fields: Mapping[str, Any], owner: Callable[..., Any]
+) -> MegalandConfig:
+    """The configuration that was given, whole or field by field; the default if neither was.
+
+    Args:
+        config: the whole configuration.
+        config_fields: keywords that should be fields of ``MegalandConfig``.
+        owner: what was called with them.
+
+    Raises:
+        TypeError: both were given, or a keyword is unknown; the message names the nearest that ``owner`` takes.
+        ConfigError: a field is invalid.
+        ValueError: ``config`` is no configuration.
+    """
+    known = [field.name for field in fields(MegalandConfig)]
+    for name in config_fields:
+        if name not in known:
+            near = difflib.get_close_matches(name, [*inspect.signature(owner).parameters, *known], n=2)
+            hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; the game has {', '.join(known)}"
+            raise TypeError(f"{owner.__name__}() got an unexpected keyword argument {name!r}{hint}")
+    if config is None:
+        return MegalandConfig(**config_fields)
+    if config_fields:
+        named = ", ".join(config_fields)
+        raise TypeError(f"{owner.__name__}() takes config or its fields, not both: config and {named} were given")
+    if not isinstance(config, MegalandConfig):
+        raise ValueError(f"config is {config!r}; it must be a MegalandConfig")
+    return config
 
 
 def building_named(name: str | Building) -> Building:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from megaland_env import bits, rng, snapshot
 from megaland_env.actions import NUM_ACTIONS, Kind, action_name
-from megaland_env.config import MegalandConfig
+from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
 from megaland_env.errors import IllegalActionError
 from megaland_env.events import EventColumns, EventLog, in_words
@@ -59,9 +59,11 @@ class MegalandGames:
         num_games: N.
         reward: ``"win"``, ``"coins"``, ``"shaped"``, an object of rewards.py, or any callable as described there.
         record: whether to keep an event log (events.py).
+        **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
 
     Raises:
-        ValueError: ``num_games`` is not positive, or there is no such reward.
+        TypeError: both ``config`` and fields of it are given, or there is no such keyword.
+        ValueError: ``num_games`` is not positive, there is no such reward, or a field of the configuration is invalid.
     """
 
     def __init__(
@@ -71,10 +73,9 @@ class MegalandGames:
         *,
         reward: str | Reward = "win",
         record: bool = False,
+        **config_fields: Unpack[ConfigFields],
     ) -> None:
-        config = MegalandConfig() if config is None else config
-        if not isinstance(config, MegalandConfig):
-            raise ValueError(f"config is {config!r}; it must be a MegalandConfig")
+        config = config_of(config, config_fields, type(self))
         if isinstance(num_games, bool) or not hasattr(num_games, "__index__") or int(num_games) < 1:
             raise ValueError(f"num_games is {num_games!r}; it must be a positive integer")
         self._attach(GameState(config, int(num_games)), make_reward(reward), record)

@@ -12,7 +12,7 @@ for agent in env.agent_iter():
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from megaland_env.extras import needs
 
@@ -20,20 +20,31 @@ with needs("the PettingZoo environment", "envs"):
     import pettingzoo  # type: ignore[import-untyped]
     from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 
+from megaland_env.config import ConfigFields, MegalandConfig
 from megaland_env.envs.pettingzoo_aec import MegalandAECEnv as raw_env
 from megaland_env.envs.pettingzoo_parallel import MegalandParallelEnv as parallel_env
+from megaland_env.rewards import Reward
 
 __all__ = ["env", "parallel_env", "raw_env"]
 
 
-def env(**kwargs: Any) -> pettingzoo.AECEnv:
+def env(
+    config: MegalandConfig | None = None,
+    *,
+    reward: str | Reward = "win",
+    illegal: str = "raise",
+    render_mode: str | None = None,
+    **config_fields: Unpack[ConfigFields],
+) -> pettingzoo.AECEnv:
     """The AEC environment, with PettingZoo's check that methods are called in their order; arguments as of ``raw_env``.
 
     An illegal action raises an ``IllegalActionError`` that names the legal ones, be it one of the 40 or not. So there
     is no wrapper that ends the game instead, which would cost the other seats theirs, and none that asserts the bounds
     of the action space, which would say less.
     """
-    return wrappers.OrderEnforcingWrapper(raw_env(**kwargs))
+    return wrappers.OrderEnforcingWrapper(
+        raw_env(config, reward=reward, illegal=illegal, render_mode=render_mode, **config_fields)
+    )
 
 
 def _register() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ with needs("the Gymnasium environment", "envs"):
     from gymnasium.error import ResetNeeded
 
 from megaland_env.actions import NUM_ACTIONS
-from megaland_env.config import MegalandConfig
+from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.envs.opponents import OpponentSpec
 from megaland_env.envs.single_learner import SingleLearnerGames
 from megaland_env.envs.tasks import BuyTask, RunTask, TaskGames
@@ -165,6 +165,7 @@ class MegalandEnv(OneLearnerEnv):
         illegal: what an illegal action does: ``"raise"`` an error, or play a ``"random"`` legal one, which is counted
             (``games.illegal_actions``).
         render_mode: ``"ansi"``, ``"rgb_array"`` or ``"human"``.
+        **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
 
     Raises:
         ValueError: an argument has no meaning.
@@ -179,7 +180,9 @@ class MegalandEnv(OneLearnerEnv):
         reward: str | Reward = "win",
         illegal: str = "raise",
         render_mode: str | None = None,
+        **config_fields: Unpack[ConfigFields],
     ) -> None:
+        config = config_of(config, config_fields, type(self))
         games = SingleLearnerGames(config, opponents=opponents, seat=seat, reward=reward, illegal=illegal)
         super().__init__(games, render_mode)
 

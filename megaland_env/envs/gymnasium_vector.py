@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ with needs("the Gymnasium environment", "envs"):
     from gymnasium.vector import AutoresetMode, VectorEnv
     from gymnasium.vector.utils import batch_space
 
-from megaland_env.config import MegalandConfig
+from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.envs.gymnasium_env import action_space, observation_space
 from megaland_env.envs.opponents import OpponentSpec
 from megaland_env.envs.reset_mask import checked_reset_mask
@@ -276,6 +276,7 @@ class MegalandVectorEnv(OneLearnerVectorEnv):
         illegal: as in ``MegalandEnv``.
         autoreset_mode: an ``AutoresetMode`` or its value.
         render_mode: ``"ansi"`` or ``"rgb_array"``.
+        **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
 
     Raises:
         ValueError: an argument has no meaning.
@@ -292,7 +293,9 @@ class MegalandVectorEnv(OneLearnerVectorEnv):
         illegal: str = "raise",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
+        **config_fields: Unpack[ConfigFields],
     ) -> None:
+        config = config_of(config, config_fields, type(self))
         games = SingleLearnerGames(config, num_envs, opponents=opponents, seat=seat, reward=reward, illegal=illegal)
         super().__init__(games, autoreset_mode, render_mode)
 

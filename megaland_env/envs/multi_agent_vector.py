@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ with needs("the Gymnasium environment", "envs"):
 
 from megaland_env import rng
 from megaland_env.actions import NUM_ACTIONS, PASS, Kind
-from megaland_env.config import MegalandConfig
+from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.envs.legality import check_illegal, made_legal
 from megaland_env.envs.reset_mask import checked_reset_mask
 from megaland_env.game import MegalandGames
@@ -73,6 +73,7 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
         illegal: what an illegal action of an active seat does: ``"raise"`` an ``IllegalActionError`` before anything
             changes, or play a ``"random"`` legal one, which is counted; ``played`` then says which.
         render_mode: ``"ansi"`` or ``"rgb_array"``.
+        **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
 
     Attributes:
         games: the games; for reading.
@@ -92,7 +93,9 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         illegal: str = "raise",
         render_mode: str | None = None,
+        **config_fields: Unpack[ConfigFields],
     ) -> None:
+        config = config_of(config, config_fields, type(self))
         if render_mode is not None and render_mode not in _RENDER_MODES:
             raise ValueError(f"render_mode is {render_mode!r}; it must be one of {_RENDER_MODES}, or None")
         self.games = MegalandGames(config, num_envs, reward=reward)

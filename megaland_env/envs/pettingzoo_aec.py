@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -12,7 +12,7 @@ with needs("the PettingZoo environment", "envs"):
     from gymnasium.error import ResetNeeded
     from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
-from megaland_env.config import MegalandConfig
+from megaland_env.config import ConfigFields, MegalandConfig
 from megaland_env.envs.pettingzoo_table import Info, Observation, PettingZooTable
 from megaland_env.render import RENDER_MODES
 from megaland_env.rewards import Reward
@@ -60,8 +60,9 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
         reward: str | Reward = "win",
         illegal: str = "raise",
         render_mode: str | None = None,
+        **config_fields: Unpack[ConfigFields],
     ) -> None:
-        PettingZooTable.__init__(self, config, reward=reward, illegal=illegal, render_mode=render_mode)
+        PettingZooTable.__init__(self, config, reward=reward, illegal=illegal, render_mode=render_mode, **config_fields)
         self._pending: dict[str, int] = {}  # what was chosen at this moment so far
         self._to_ask: list[str] = []  # who has yet to choose at this moment
 

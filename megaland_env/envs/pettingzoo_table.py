@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import secrets
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ with needs("the PettingZoo environment", "envs"):
 
 from megaland_env import rng
 from megaland_env.actions import NUM_ACTIONS, PASS, Kind, action_name
-from megaland_env.config import MegalandConfig
+from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
 from megaland_env.envs.legality import check_illegal, made_legal
 from megaland_env.errors import IllegalActionError
@@ -42,6 +42,7 @@ class PettingZooTable:
         illegal: what an illegal action does: ``"raise"`` an ``IllegalActionError`` before anything changes, or play a
             ``"random"`` legal one, which is counted; ``played`` then says which.
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or ``None``.
+        **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
 
     Attributes:
         games: a batch of the one game; for reading.
@@ -65,7 +66,9 @@ class PettingZooTable:
         reward: str | Reward = "win",
         illegal: str = "raise",
         render_mode: str | None = None,
+        **config_fields: Unpack[ConfigFields],
     ) -> None:
+        config = config_of(config, config_fields, type(self))
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode is {render_mode!r}; it must be one of {RENDER_MODES}, or None")
         self.games = MegalandGames(config, reward=reward)

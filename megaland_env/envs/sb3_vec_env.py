@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ with needs("the Stable-Baselines3 environment", "train"):
 from megaland_env import rng
 from megaland_env.actions import NUM_ACTIONS
 from megaland_env.agent import Agent
-from megaland_env.config import MegalandConfig
+from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
 from megaland_env.envs.opponents import Opponents, OpponentSpec
 from megaland_env.envs.single_learner import SingleLearnerGames
@@ -56,6 +56,7 @@ class MegalandVecEnv(VecEnv):
         reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
         seed: for the first ``reset``; ``None`` takes one from the operating system.
         illegal: what an illegal action does: ``"raise"`` an error, or play a ``"random"`` legal one, which is counted.
+        **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
 
     Raises:
         ValueError: an argument has no meaning.
@@ -71,8 +72,10 @@ class MegalandVecEnv(VecEnv):
         reward: str | Reward = "win",
         seed: int | None = None,
         illegal: str = "raise",
+        **config_fields: Unpack[ConfigFields],
     ) -> None:
-        configs = list(config) if isinstance(config, Sequence) else [config]
+        several = isinstance(config, Sequence) and not config_fields
+        configs = list(config) if several else [config_of(config, config_fields, type(self))]  # type: ignore[arg-type]
         self._rows = blocks_of(num_envs, len(configs))
         drawn = Opponents.of(opponents)
         self._blocks = [
