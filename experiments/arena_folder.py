@@ -20,7 +20,7 @@ from experiments.arena import Chunk, Plan
 from experiments.checksums import AGAIN
 from experiments.matches import Matches
 from experiments.run_folder import FolderError, Kind, RunFolder
-from megaland_env.files import digest
+from megaland_env.files import digest, make_folder
 
 GAMES_FOLDER = "games"
 TOURNAMENT = Kind("a tournament", "settings.json", "megaland-tournament", beginnings=(GAMES_FOLDER,), old_key="lineups")
@@ -46,7 +46,7 @@ class ArenaFolder:
         self._plan = plan
         self._work = digest(json.dumps(folder.stored.settings, sort_keys=True).encode())
         self._games = folder.path / GAMES_FOLDER
-        self._games.mkdir(exist_ok=True)
+        make_folder(self._games)
         for file in self._games.glob("*.npz"):
             if f"{GAMES_FOLDER}/{file.name}" not in folder.checksums:  # it was not finished
                 file.unlink()

@@ -20,7 +20,7 @@ from typing import Any
 from experiments.checksums import AGAIN, CHECKSUMS_FILE, Checksums
 from experiments.checksums import FolderError as FolderError
 from experiments.output import versions
-from megaland_env.files import REPLACED, TEMPORARY, FileError, digest, parse_json, read_bytes
+from megaland_env.files import REPLACED, TEMPORARY, FileError, digest, make_folder, parse_json, read_bytes
 
 LOCK_FILE = ".lock"
 MOST_BYTES_OF_SETTINGS = 2**26
@@ -142,7 +142,7 @@ def claim(
     with ExitStack() as stack:
         while True:
             path, note = _choose(work, out, default, in_use)
-            made = _make(path)
+            made = make_folder(path)
             try:
                 stack.enter_context(_locked(path))
             except FolderInUseError:
@@ -376,13 +376,6 @@ def _locked(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def _make(path: Path) -> list[Path]:
-    """Make a folder and those above it; returns those that were made, the innermost first."""
-    missing = [place for place in (path, *path.parents) if not place.exists()]
-    path.mkdir(parents=True, exist_ok=True)
-    return missing
 
 
 def _begin(path: Path, work: Work, prepare: Callable[[Path, Checksums], None] | None, made: Sequence[Path]) -> None:

@@ -33,6 +33,7 @@ from experiments.records import Part, Records, finish, is_whole, name_of, parts_
 from experiments.run_folder import RunFolder, Stored, Work, claim
 from megaland_env import MegalandConfig, rng
 from megaland_env.agent import Agent, make_agent
+from megaland_env.files import make_folder
 
 DEFAULT_GAMES = 10_000
 DEFAULT_PLAYERS = 4
@@ -104,7 +105,7 @@ def _simulate(plan: Plan, folder: RunFolder, workers: int, progress: Progress | 
     if stored.content["rows"] is not None and all(is_whole(stored, part, verified=True) for part in plan.parts):
         return records_in(stored, verified=True)
     for table in TABLES:
-        (folder.path / table).mkdir(exist_ok=True)
+        make_folder(folder.path / table)
     left = [a_part for a_part in plan.parts if not is_whole(stored, a_part, verified=True)]
     total = sum(a_part.games for a_part in plan.parts)
     finished = total - sum(a_part.games for a_part in left)

@@ -109,6 +109,24 @@ def new_folder(path: str | Path) -> Iterator[Path]:
         sync_folder(target.parent)
 
 
+def make_folder(path: str | Path) -> list[Path]:
+    """Make a folder, and those above it, if they are missing; their names are synced.
+
+    Returns:
+        The folders that were made, the innermost first.
+    """
+    target = Path(path)
+    missing = []
+    for place in (target, *target.parents):
+        if place.exists():
+            break
+        missing.append(place)
+    target.mkdir(parents=True, exist_ok=True)
+    for place in missing:
+        sync_folder(place.parent)
+    return missing
+
+
 def remove_folder(path: Path) -> None:
     """Remove a folder under another name first, so that what a kill leaves behind is not taken for a whole one."""
     aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=REPLACED))
