@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.agent_files import policies_of
 from experiments.arena import Chunk, Plan
 from experiments.evaluate import (
     add_config_arguments,
@@ -260,6 +261,7 @@ class _Task:
             "games": num_seeds * games_per_seed,
             "seed": int(seed),
             "config": config.to_dict(),
+            **policies_of(name for name in (agent, *others) if isinstance(name, str)),
         }
         return cls(recorder, plan, num_seeds, games_per_seed, settings)
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from experiments.agent_files import policies_of
 from experiments.arena import MOST_SEEDS, seeds_from
 from experiments.evaluate import add_config_arguments, config_from, config_words
 from experiments.line_ups import MIXED, LineUp, make_line_ups
@@ -192,6 +193,7 @@ class Plan:
             "decisions": self.share,
             "config": rules,
             "part": self.part,
+            **policies_of(self.agents),
         }
 
     def work(self, command: str | None) -> Work:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from experiments.agent_files import policies_of
 from experiments.arena import Plan, Store, check_workers, is_finished, line_up_matches, play_all
 from experiments.arena_folder import TOURNAMENT, ArenaFolder
 from experiments.arena_results import Played, Row, Summary, check_results, line_up_rows
@@ -289,6 +290,7 @@ class Entry:
             "anchor": names[0] if anchor is None else anchor,
             "seed": int(seed),
             "config": rules,
+            **policies_of(agent for _, agent in entrants if isinstance(agent, str)),
         }
         renamed = [name for name, agent in entrants if agent != name]
         if renamed:  # so that these results are not taken for those of the agents that have these names
