@@ -204,7 +204,7 @@ def _train(config: TrainConfig, owned: RunFolder, *, announced_only: bool) -> Pa
         _show_report(config, finished)
         return folder / "policy"
 
-    stop = StopRequest("stopping: the roll-out is finished first, then a checkpoint is written")
+    stop = StopRequest("stopping after this roll-out and a checkpoint")
     try:
         with stop.listening():
             return _learn_and_evaluate(config, owned, stop, announced_only=announced_only)
@@ -225,7 +225,7 @@ def _learn_and_evaluate(config: TrainConfig, owned: RunFolder, stop: StopRequest
         model.learn(
             config.total_steps - model.num_timesteps, callback=training, reset_num_timesteps=not model.num_timesteps
         )
-        policy = training.save_policy(model, folder / "policy")
+        policy = folder / "policy"  # saved when learning had ended
         training.sync()
         _draw_curve(config, folder)
         stop.check()
