@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from experiments import cli, learning_curves, tune
+from experiments import arena, benchmark, cli, learning_curves, matches, probe, report, simulate, tune
 from experiments.output import check_writable
+from experiments.play import Match
 
 
 def nobody_plays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,12 +21,13 @@ def nobody_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     def play(*arguments: Any, **named: Any) -> None:
         raise AssertionError("a game was played")
 
-    for place in ("matches.play", "arena.play", "probe.play", "simulate.play", "play.Match.play"):
-        monkeypatch.setattr(f"experiments.{place}", play)
-    monkeypatch.setattr("experiments.tune.worths", play)
-    monkeypatch.setattr("experiments.benchmark.measure", play)
-    monkeypatch.setattr("experiments.report.report", play)
-    monkeypatch.setattr("experiments.learning_curves.write_curve", play)
+    for module in (matches, arena, probe, simulate):
+        monkeypatch.setattr(module, "play", play)
+    monkeypatch.setattr(Match, "play", play)
+    monkeypatch.setattr(tune, "worths", play)
+    monkeypatch.setattr(benchmark, "measure", play)
+    monkeypatch.setattr(report, "report", play)
+    monkeypatch.setattr(learning_curves, "write_curve", play)
 
 
 def tuned(*words: str) -> int:
