@@ -31,6 +31,9 @@ STAY, LEAVE = Action["STAY"], Action["LEAVE"]
 Actions = npt.NDArray[np.int64]
 
 
+INFOS = {"action_mask", "active", "win_share", "coins", "rounds", "episode_return", "episode_length"}
+
+
 def legal_actions(env: MegalandMultiAgentVectorEnv) -> Actions:
     """(N, P) random legal actions that depend on each game alone, not on its place in the batch nor on the mode."""
     decisions = env.games.decisions()
@@ -128,7 +131,7 @@ def test_shapes_types_spaces_and_infos(config: MegalandConfig, mode: AutoresetMo
         assert infos["action_mask"].dtype == np.int8
         assert np.array_equal(infos["action_mask"], masks)
         assert np.array_equal(infos["active"], env.active)
-        for key in ("action_mask", "active"):
+        for key in INFOS:
             assert infos[f"_{key}"].all()
         check_infos(infos, 6)
         action = env.single_action_space.sample(tuple(infos["action_mask"][0]))
@@ -146,7 +149,7 @@ def test_shapes_types_spaces_and_infos(config: MegalandConfig, mode: AutoresetMo
         if over.any():
             ends = infos["final_info"] if mode == AutoresetMode.SAME_STEP else infos
             for key in ("win_share", "coins", "rounds", "episode_return", "episode_length"):
-                assert np.array_equal(ends[f"_{key}"], over)
+                assert np.array_equal(ends[f"_{key}"], over if mode == AutoresetMode.SAME_STEP else np.ones(6, bool))
                 assert not ends[key][~over].any()
             assert ends["rounds"][over].tolist() == [2] * int(over.sum())
             if mode == AutoresetMode.SAME_STEP:
@@ -298,7 +301,7 @@ def test_infos_as_lists_of_dicts(mode: AutoresetMode) -> None:
     env = MegalandMultiAgentVectorEnv(3, SHORT, autoreset_mode=mode)
     listed = DictInfoToList(env)
     _, infos = listed.reset(seed=5)
-    assert [set(info) for info in infos] == [{"action_mask", "active"}] * 3
+    assert [set(info) for info in infos] == [INFOS] * 3
     while True:
         *_, terminations, truncations, infos = listed.step(legal_actions(env))
         over = terminations | truncations
@@ -306,9 +309,9 @@ def test_infos_as_lists_of_dicts(mode: AutoresetMode) -> None:
             break
     game = int(over.argmax())
     ends = infos[game]["final_info"] if mode == AutoresetMode.SAME_STEP else infos[game]
-    assert set(ends) >= {"action_mask", "active", "win_share", "coins", "rounds", "episode_return", "episode_length"}
+    assert set(ends) == INFOS
     assert ends["episode_length"] > 0
-    assert all(set(info) == {"action_mask", "active"} for info in np.array(infos)[~over])
+    assert all(set(info) == INFOS and info["episode_length"] == 0 for info in np.array(infos)[~over])
 
 
 def test_without_autoreset_games_are_renewed_by_a_mask() -> None:

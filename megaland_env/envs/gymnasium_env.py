@@ -39,6 +39,10 @@ def action_space() -> spaces.Discrete:
     return spaces.Discrete(NUM_ACTIONS)
 
 
+# The public classes name gym.Env as a direct base, which is already one of OneLearnerEnv: some libraries look at
+# ``__bases__``.
+
+
 class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
     """Games in which the caller has one seat, one after the other; what is played in them, a subclass says.
 
@@ -46,9 +50,10 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
     - *Action*: one of the 40 of actions.py. ``action_masks()`` (40,) bool says which are legal, where sb3-contrib looks
       for it, and ``info["action_mask"]`` says it as int8, which ``action_space.sample(mask)`` takes.
     - *Reward*: all that the learner was paid since its last observation, whoever's move it was for.
-    - *End*: terminated by the rules; truncated by the cut-off after ``max_rounds`` (D4), and only by that. ``info``
-      then has ``episode_return`` and ``episode_length`` too, and in the full game ``win_share`` (1 / number of winners,
-      0 for who has not won), ``coins``, ``rounds`` and ``seat``.
+    - *End*: terminated by the rules; truncated by the cut-off after ``max_rounds`` (D4), and only by that.
+    - *Info*: ``action_mask``, and what is zero until the game is over: ``episode_return`` and ``episode_length``, and
+      in the full game ``win_share`` (1 / number of winners for each winner, 0 for others), ``coins``, ``rounds`` and
+      ``seat``. The keys are the same in every step.
     - *Seeds*: ``reset(seed=s)`` plays the game of seed s. The e-th ``reset()`` without a seed after it plays the game
       of ``rng.episode_seeds(s, e)``; before any seed was given, ``np_random`` draws one. ``options`` are not used.
 
@@ -70,6 +75,9 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
         self._running = False  # and it is not over
         self._return = 0.0
         self._length = 0
+        # What infos have at the end, as it is before: recorders such as Minari's want the same keys in every step.
+        self._not_over: Info = {name: zero.item() for name, zero in games.no_results.items()}
+        self._not_over |= {"episode_return": 0.0, "episode_length": 0}
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """(40,) the legal actions; exactly PASS when the game is over.
@@ -92,7 +100,8 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
             self.games.reset(self.np_random.integers(2**64, size=1, dtype=np.uint64))
         self._seeded = self._has_game = self._running = True
         self._return, self._length = 0.0, 0
-        return self._observe()
+        observation, info = self._observe()
+        return observation, info | self._not_over
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, Info]:
         """Carry out the learner's choice, and play on until it is asked again or the game is over.
@@ -114,6 +123,8 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
         if over:
             info |= {name: values[0].item() for name, values in self.games.results([0]).items()}
             info |= {"episode_return": self._return, "episode_length": self._length}
+        else:
+            info |= self._not_over
         return observation, reward, over and not truncated, truncated, info
 
     def _observe(self) -> tuple[Observation, Info]:
@@ -151,7 +162,7 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
         return render(self.games.games, 0, self.render_mode, viewer=viewer, names=names)
 
 
-class MegalandEnv(OneLearnerEnv):
+class MegalandEnv(OneLearnerEnv, gym.Env[Observation, np.int64 | int]):
     """``Megaland-v0``: the full game, with agents in the other seats.
 
     The class it derives from describes the interface.
@@ -191,7 +202,7 @@ class MegalandEnv(OneLearnerEnv):
         self.games.set_opponents(opponents)
 
 
-class MegalandRunEnv(OneLearnerEnv):
+class MegalandRunEnv(OneLearnerEnv, gym.Env[Observation, np.int64 | int]):
     """``Megaland-Run-v0``: one level run alone; the reward is the value brought home.
 
     The class it derives from describes the interface, ``RunTask`` the task.
@@ -219,7 +230,7 @@ class MegalandRunEnv(OneLearnerEnv):
         super().__init__(TaskGames(RunTask(hearts, jumps, value), illegal=illegal), render_mode)
 
 
-class MegalandBuyEnv(OneLearnerEnv):
+class MegalandBuyEnv(OneLearnerEnv, gym.Env[Observation, np.int64 | int]):
     """``Megaland-Buy-v0``: one turn of the buy phase; the rewards are the coins gained.
 
     The class it derives from describes the interface, ``BuyTask`` the task.

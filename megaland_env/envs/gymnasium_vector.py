@@ -36,6 +36,10 @@ StepResult = tuple[Floats, npt.NDArray[np.float64], Bools, Bools, Infos]
 _MODES = ("ansi", "rgb_array")
 
 
+# The public classes name VectorEnv as a direct base, which is already one of OneLearnerVectorEnv: some libraries, such
+# as skrl, look at ``__bases__``.
+
+
 class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
     """N games side by side, each with one learner's seat; what is played in them, a subclass says.
 
@@ -45,9 +49,11 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
     - *Action*: (N,) integers. ``action_masks()`` (N, 40) bool says which are legal, ``infos["action_mask"]`` as int8.
     - *Reward*: (N,) float64, all that each learner was paid since its last observation.
     - *End*: terminations and truncations (N,), as in the single environment.
-    - *Infos*: dicts of arrays, each with a ``_key`` that says which games it holds for: ``action_mask`` always, and
-      what the single environment has at the end of a game: ``episode_return`` and ``episode_length``, which are right
-      in every mode (those of ``RecordEpisodeStatistics`` are not with ``SAME_STEP`` before Gymnasium 1.4), and others.
+    - *Infos*: dicts of arrays, each with a ``_key`` that says which games it holds for. ``action_mask``, and what is
+      zero for a game that is not over, as in the single environment: ``episode_return`` and ``episode_length``, which
+      are right in every mode (those of ``RecordEpisodeStatistics`` are not with ``SAME_STEP`` before Gymnasium 1.4),
+      and in the full game ``win_share``, ``coins``, ``rounds`` and ``seat``. The keys are the same in every step; those
+      of ``SAME_STEP`` come on top when a game ends.
     - *Autoreset*: as Gymnasium documents its three modes. ``NEXT_STEP`` starts a finished game anew in the step after,
       whose action for it is ignored and whose reward is 0. ``SAME_STEP`` does so at once: the last observation (D,) is
       then in ``infos["final_obs"][i]``, and the infos of the end are in ``infos["final_info"]``. ``DISABLED`` leaves it
@@ -58,6 +64,7 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
 
     Attributes:
         games: the games; for reading.
+        autoreset_mode: the ``AutoresetMode``.
     """
 
     def __init__(
@@ -68,8 +75,8 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
         self.games = games
         self.num_envs = games.num_games
         self.render_mode = render_mode
-        self._mode = AutoresetMode(autoreset_mode)
-        self.metadata = {"render_modes": list(_MODES), "render_fps": 2, "autoreset_mode": self._mode}
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"render_modes": list(_MODES), "render_fps": 2, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space = observation_space()
         self.single_action_space = action_space()
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -78,6 +85,7 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
         self._over = np.zeros(self.num_envs, np.bool_)
         self._returns = np.zeros(self.num_envs)
         self._lengths = np.zeros(self.num_envs, np.int64)
+        self._zeros = games.no_results | {"episode_return": np.float64(0), "episode_length": np.int64(0)}
 
     @cached_property
     def observation_space(self) -> spaces.Space[Any]:  # type: ignore[override]
@@ -144,7 +152,7 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
             raise ValueError(f"actions must be ({self.num_envs},) integers, not of shape {choices.shape}")
         playing = np.flatnonzero(~self._over)
         to_restart = np.flatnonzero(self._over)
-        if to_restart.size and self._mode != AutoresetMode.NEXT_STEP:
+        if to_restart.size and self.autoreset_mode != AutoresetMode.NEXT_STEP:
             raise ResetNeeded(
                 f"games that are over cannot move: {to_restart}; reset them (options={{'reset_mask': ...}})"
             )
@@ -160,12 +168,16 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
         terminations = over & ~truncations
         self._over = over
         ended = np.flatnonzero(over)
-        last = self._last_infos(ended) if ended.size else {}
-        if ended.size and self._mode == AutoresetMode.SAME_STEP:
-            last = self._finals(ended, last)
+        results = self._results(ended) if ended.size else {}
+        finals: Infos = {}
+        if ended.size and self.autoreset_mode == AutoresetMode.SAME_STEP:
+            finals = self._finals(ended, results)
             self._restart(ended)
+            results = {}  # those of the games that begin
         observations, infos = self._observe()
-        return observations, rewards, terminations, truncations, infos | last
+        for name, values in results.items():
+            infos[name][ended] = values
+        return observations, rewards, terminations, truncations, infos | finals
 
     def _restart(self, games: Ints) -> None:
         if games.size:
@@ -180,32 +192,28 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
     # ---------------------------------------------------------------------------------------------- what is given back
 
     def _observe(self) -> tuple[Floats, Infos]:
+        """The observations, and infos of games that are not over."""
         decisions = self.games.decisions()
-        every = np.ones(self.num_envs, np.bool_)
-        return encode(decisions), {"action_mask": decisions.legal.view(np.int8), "_action_mask": every}
+        infos: Infos = {"action_mask": decisions.legal.view(np.int8)}
+        infos |= {name: np.zeros(self.num_envs, zero.dtype) for name, zero in self._zeros.items()}
+        return encode(decisions), infos | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in infos}
 
-    def _last_infos(self, ended: Ints) -> Infos:
-        """What the single environment says at the end of a game, for the games ``ended`` (n,)."""
+    def _results(self, ended: Ints) -> dict[str, npt.NDArray[Any]]:
+        """What the single environment says at the end of a game: arrays (n,) for the games ``ended`` (n,)."""
         results = self.games.results(ended)
-        results |= {"episode_return": self._returns[ended], "episode_length": self._lengths[ended]}
-        infos: Infos = {}
-        for name, values in results.items():
-            infos |= self._info(name, ended, values)
-        return infos
+        return results | {"episode_return": self._returns[ended], "episode_length": self._lengths[ended]}
 
-    def _finals(self, ended: Ints, last: Infos) -> Infos:
-        """The same as ``SAME_STEP`` gives it, with the last observations; the games have not been started anew."""
+    def _finals(self, ended: Ints, results: dict[str, npt.NDArray[Any]]) -> Infos:
+        """What ``SAME_STEP`` tells of the games that are over, with the last observations, before others begin."""
         decisions = self.games.decisions(ended)
         observations = np.full(self.num_envs, None, object)
         for game, observation in zip(ended, np.ascontiguousarray(encode(decisions)), strict=True):
             observations[game] = observation
+        infos: Infos = {}
+        for name, values in {"action_mask": decisions.legal.view(np.int8), **results}.items():
+            infos |= self._info(name, ended, values)
         marked = self._marked(ended)
-        return {
-            "final_obs": observations,
-            "_final_obs": marked,
-            "final_info": self._info("action_mask", ended, decisions.legal.view(np.int8)) | last,
-            "_final_info": marked.copy(),
-        }
+        return {"final_obs": observations, "_final_obs": marked, "final_info": infos, "_final_info": marked.copy()}
 
     def _info(self, name: str, games: Ints, values: npt.NDArray[Any]) -> Infos:
         """Values (n, ...) for some of the games, with zeros for the others."""
@@ -264,7 +272,7 @@ class OneLearnerVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]])
             raise ResetNeeded("there are no games; call reset() first")
 
 
-class MegalandVectorEnv(OneLearnerVectorEnv):
+class MegalandVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
     """The vector twin of ``Megaland-v0``. The class it derives from describes the interface.
 
     Args:
@@ -304,7 +312,7 @@ class MegalandVectorEnv(OneLearnerVectorEnv):
         self.games.set_opponents(opponents)
 
 
-class MegalandRunVectorEnv(OneLearnerVectorEnv):
+class MegalandRunVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
     """The vector twin of ``Megaland-Run-v0``. The class it derives from describes the interface.
 
     Args:
@@ -335,7 +343,7 @@ class MegalandRunVectorEnv(OneLearnerVectorEnv):
         super().__init__(games, autoreset_mode, render_mode)
 
 
-class MegalandBuyVectorEnv(OneLearnerVectorEnv):
+class MegalandBuyVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
     """The vector twin of ``Megaland-Buy-v0``. The class it derives from describes the interface.
 
     Args:

@@ -53,10 +53,11 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
       of a seat to its next.
     - *End*: terminations and truncations (N,); all seats of a game end together. Truncated are games that were cut off
       after ``max_rounds`` (D4), and no others.
-    - *Infos*: a dict of arrays, each with a ``_key`` that says which games it holds for: ``action_mask`` and ``active``
-      at any time; at the end of a game ``win_share`` (N, P) (1 / number of winners, 0 for who has not won), ``coins``
-      (N, P), ``rounds`` (N,), ``episode_return`` (N, P) and ``episode_length`` (N,) in steps. (Gymnasium's own
-      statistics know one reward a game.)
+    - *Infos*: a dict of arrays, each with a ``_key`` that says which games it holds for: ``action_mask`` and
+      ``active``, and what is zero for a game that is not over: ``win_share`` (N, P) (1 / number of winners for each
+      winner, 0 for others), ``coins`` (N, P), ``rounds`` (N,), ``episode_return`` (N, P) and ``episode_length`` (N,) in
+      steps. (Gymnasium's own statistics know one reward a game.) The keys are the same in every step; those of
+      ``SAME_STEP`` come on top when a game ends.
     - *Autoreset*: the three modes as Gymnasium documents them. ``NEXT_STEP`` starts a finished game anew in the step
       after, which ignores its actions and pays nothing. ``SAME_STEP`` does so at once: the last observation (P, D) is
       then in ``infos["final_obs"][i]``, and the infos of the end are in ``infos["final_info"]``. ``DISABLED`` leaves it
@@ -79,6 +80,7 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
         games: the games; for reading.
         played: (N, P) int64, the actions that the last step carried out; PASS for seats that were not active.
         illegal_actions: how many illegal actions were replaced.
+        autoreset_mode: the ``AutoresetMode``.
 
     Raises:
         ValueError: an argument has no meaning.
@@ -101,8 +103,8 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
         self.games = MegalandGames(config, num_envs, reward=reward)
         self.num_envs = self.games.num_games
         self.render_mode = render_mode
-        self._mode = AutoresetMode(autoreset_mode)
-        self.metadata = {"render_modes": list(_RENDER_MODES), "render_fps": 2, "autoreset_mode": self._mode}
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"render_modes": list(_RENDER_MODES), "render_fps": 2, "autoreset_mode": self.autoreset_mode}
         players = self.games.num_players
         self.single_observation_space = spaces.Box(-1.0, 1.0, (players, NUM_FEATURES), np.float32)
         self.single_action_space = spaces.MultiDiscrete([NUM_ACTIONS] * players)
@@ -181,7 +183,8 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
         self._started = True
         self._has_games, self.closed = True, False
         self._start(games)
-        return self._observe(), self._infos_of(self._marked())
+        every = self._marked()
+        return self._observe(), self._infos_of(every) | self._infos_at_end(~every, every)
 
     def step(self, actions: npt.ArrayLike) -> StepResult:
         """Carry out one decision moment of every game.
@@ -202,7 +205,7 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
         over_before = self._over()
         if not over_before.size:
             self.games.step(choices)
-        elif self._mode == AutoresetMode.NEXT_STEP:
+        elif self.autoreset_mode == AutoresetMode.NEXT_STEP:
             playing = np.flatnonzero(self.games.kind)
             self.games.step(choices[playing], playing)  # may raise, so it comes first
             self._start_next(over_before)
@@ -215,16 +218,15 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
         self._returns += rewards
         over = self._over()
         infos: Infos = {}
-        if over.size:
-            ended = self._marked(over)
-            if self._mode == AutoresetMode.SAME_STEP:
-                infos["final_obs"], infos["_final_obs"] = self._last_observations(over), ended.copy()
-                infos["final_info"] = self._infos_of(ended) | self._infos_at_end(ended)
-                infos["_final_info"] = ended.copy()
-                self._start_next(over)
-            else:
-                infos |= self._infos_at_end(ended)
-        return self._observe(), rewards, terminations, truncations, infos | self._infos_of(self._marked())
+        ended, every = self._marked(over), self._marked()
+        if over.size and self.autoreset_mode == AutoresetMode.SAME_STEP:
+            infos["final_obs"], infos["_final_obs"] = self._last_observations(over), ended.copy()
+            infos["final_info"] = self._infos_of(ended) | self._infos_at_end(ended, ended)
+            infos["_final_info"] = ended.copy()
+            self._start_next(over)
+            ended = ~every
+        infos |= self._infos_of(every) | self._infos_at_end(ended, every)
+        return self._observe(), rewards, terminations, truncations, infos
 
     def _choices(self, actions: npt.ArrayLike) -> Ints:
         """(N, P): the actions of active seats, made legal if so wanted; PASS for all others."""
@@ -325,8 +327,8 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
             "_active": marked.copy(),
         }
 
-    def _infos_at_end(self, ended: Bools) -> Infos:
-        """What there is to say of the games that are over, with zeros for the others."""
+    def _infos_at_end(self, ended: Bools, marked: Bools) -> Infos:
+        """What there is to say of the games that are over, with zeros for the others, marked for some of them."""
         values_of: dict[str, npt.NDArray[Any]] = {
             "win_share": self.games.win_shares,
             "coins": self.games.coins,
@@ -335,10 +337,12 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
             "episode_length": self.games.steps,
         }
         infos: Infos = {}
+        some = ended.any()
         for name, values in values_of.items():
             infos[name] = np.zeros_like(values, order="C")
-            infos[name][ended] = values[ended]
-            infos[f"_{name}"] = ended.copy()
+            if some:
+                infos[name][ended] = values[ended]
+            infos[f"_{name}"] = marked.copy()
         return infos
 
     def _last_observations(self, over: Ints) -> npt.NDArray[np.object_]:

@@ -30,8 +30,9 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
     - *Reward*: of a step, for every agent; ``last()`` gives an agent all that it was paid since its last turn, so also
       what another's move has brought it.
     - *End*: of all agents together. Each then has a last turn, with the action ``None``, in which it sees its last
-      reward. Truncated is a game that was cut off after ``max_rounds`` (D4), and no other. The infos at the end have
-      ``win_share`` (1 / number of winners, 0 for who has not won), ``coins`` and ``rounds``.
+      reward. Truncated is a game that was cut off after ``max_rounds`` (D4), and no other. The
+      infos have ``win_share`` (1 / number of winners for each winner, 0 for others), ``coins`` and ``rounds``, which
+      are zero until then.
     - *Seeds*: ``reset(seed=s)`` starts the game of seed s. The e-th ``reset()`` without a seed after it starts that of
       ``rng.episode_seeds(s, e)``. Without any seed the operating system gives one.
 

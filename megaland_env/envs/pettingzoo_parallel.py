@@ -29,7 +29,8 @@ class MegalandParallelEnv(PettingZooTable, ParallelEnv):  # type: ignore[misc]
     - *Reward*: of every agent, what the step paid it, whoever's choice it was for: sum them up from one decision of an
       agent to its next.
     - *End*: of all agents together. Truncated is a game that was cut off after ``max_rounds`` (D4), and no other. The
-      infos at the end have ``win_share`` (1 / number of winners, 0 for who has not won), ``coins`` and ``rounds``.
+      infos have ``win_share`` (1 / number of winners for each winner, 0 for others), ``coins`` and ``rounds``, which
+      are zero until then.
     - *Seeds*: ``reset(seed=s)`` starts the game of seed s. The e-th ``reset()`` without a seed after it starts that of
       ``rng.episode_seeds(s, e)``. Without any seed the operating system gives one.
 

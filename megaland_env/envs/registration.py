@@ -24,6 +24,8 @@ _ENVIRONMENTS = {
     "Megaland-Run-v0": (f"{_SINGLE}:MegalandRunEnv", f"{_VECTOR}:MegalandRunVectorEnv"),
     "Megaland-Buy-v0": (f"{_SINGLE}:MegalandBuyEnv", f"{_VECTOR}:MegalandBuyVectorEnv"),
 }
+# Every seat is the caller's, so there is no form of it with a single learner: only gymnasium.make_vec makes it.
+_VECTOR_ONLY = {"Megaland-MultiAgent-v0": "megaland_env.envs.multi_agent_vector:MegalandMultiAgentVectorEnv"}
 
 
 def register_with_gymnasium() -> None:
@@ -39,6 +41,9 @@ def _register() -> None:
     for name, (entry_point, vector_entry_point) in _ENVIRONMENTS.items():
         if name not in registration.registry:
             registration.register(name, entry_point, vector_entry_point=vector_entry_point)
+    for name, vector_entry_point in _VECTOR_ONLY.items():
+        if name not in registration.registry:
+            registration.register(name, vector_entry_point=vector_entry_point)
 
 
 class _Watch(MetaPathFinder):

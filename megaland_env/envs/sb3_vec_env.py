@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, Unpack
@@ -27,6 +28,7 @@ from megaland_env.envs.opponents import Opponents, OpponentSpec
 from megaland_env.envs.single_learner import SingleLearnerGames
 from megaland_env.envs.slots import blocks_of
 from megaland_env.observation import NUM_FEATURES, encode
+from megaland_env.render import render
 from megaland_env.rewards import Reward
 
 Info = dict[str, Any]
@@ -40,9 +42,11 @@ class MegalandVecEnv(VecEnv):
       says which are legal.
     - *Reward*: (E,) float32, all that the learner was paid since its last observation, whoever's move it was for.
     - *End*: a game that is over is followed at once by the slot's next one, as usual here. ``infos[i]`` then has
-      ``terminal_observation``, ``win_share`` (1 / number of winners, 0 for who has not won), ``coins``, ``rounds`` and
-      ``seat``; after a cut-off (D4), and only then, ``TimeLimit.truncated`` is there and true.
-      All other games share one empty dict.
+      ``terminal_observation``, ``win_share`` (1 / number of winners for each winner, 0 for others), ``coins``,
+      ``rounds`` and ``seat``; after a cut-off (D4), and only then, ``TimeLimit.truncated`` is there and true.
+      ``episode`` is what a ``Monitor`` would put there: ``r``, the sum of the rewards, ``l``, the number of steps, and
+      ``t``, the seconds since this environment was made. So ``rollout/ep_rew_mean`` is logged without ``VecMonitor``,
+      which may be put around it all the same. All other games share one empty dict.
     - *Seeds*: after ``seed(s)`` and ``reset()`` game i has the seed s + i, and the e-th game after it in that slot
       ``rng.episode_seeds(s + i, e)``. A ``reset()`` without a seed goes on to the next game of each slot.
 
@@ -56,11 +60,14 @@ class MegalandVecEnv(VecEnv):
         reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
         seed: for the first ``reset``; ``None`` takes one from the operating system.
         illegal: what an illegal action does: ``"raise"`` an error, or play a ``"random"`` legal one, which is counted.
+        render_mode: ``"rgb_array"`` for pictures (``render``, ``get_images``, ``VecVideoRecorder``), or ``None``.
         **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
 
     Raises:
         ValueError: an argument has no meaning.
     """
+
+    metadata: dict[str, Any]
 
     def __init__(
         self,
@@ -72,8 +79,11 @@ class MegalandVecEnv(VecEnv):
         reward: str | Reward = "win",
         seed: int | None = None,
         illegal: str = "raise",
+        render_mode: str | None = None,
         **config_fields: Unpack[ConfigFields],
     ) -> None:
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"render_mode is {render_mode!r}; it must be 'rgb_array' or None")
         several = isinstance(config, Sequence) and not config_fields
         configs = list(config) if several else [config_of(config, config_fields, type(self))]  # type: ignore[arg-type]
         self._rows = blocks_of(num_envs, len(configs))
@@ -89,12 +99,16 @@ class MegalandVecEnv(VecEnv):
         self._encoding_seconds = 0.0
         # VecEnv.__init__ asks for attributes, so everything that they need stands before it.
         self.num_envs = num_envs
-        self.render_mode = None
+        self.render_mode = render_mode
+        self._began = time.time()
+        self._returns = np.zeros(num_envs)  # (E,) rewards of the games that are running
+        self._lengths = np.zeros(num_envs, np.int64)  # (E,) and their steps
         super().__init__(
             num_envs,
             gym.spaces.Box(-1.0, 1.0, (NUM_FEATURES,), np.float32),
             gym.spaces.Discrete(NUM_ACTIONS),
         )
+        self.metadata["render_fps"] = 2
         self.seed(secrets.randbits(32) if seed is None else seed)
 
     # ---------------------------------------------------------------------------------------------- what a user reads
@@ -173,6 +187,8 @@ class MegalandVecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         self._has_games, self._actions = True, None
+        self._returns[:] = 0
+        self._lengths[:] = 0
         return self._observe()
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
@@ -207,11 +223,17 @@ class MegalandVecEnv(VecEnv):
         self._step_blocks(actions)
         for block, rows in zip(self._blocks, self._rows, strict=True):
             rewards[rows] = block.rewards
+        self._returns += rewards
+        self._lengths += 1
+        for block, rows in zip(self._blocks, self._rows, strict=True):
             over = np.flatnonzero(block.over)
             if over.size:
                 dones[rows.start + over] = True
-                for row, info in zip((rows.start + over).tolist(), self._last_words(block, over), strict=True):
+                ended = rows.start + over
+                for row, info in zip(ended.tolist(), self._last_words(block, over, ended), strict=True):
                     infos[row] = info
+                self._returns[ended] = 0
+                self._lengths[ended] = 0
                 block.restart(over)
         return self._observe(), rewards, dones, infos
 
@@ -229,8 +251,10 @@ class MegalandVecEnv(VecEnv):
                 block.put_back(before)
             raise
 
-    def _last_words(self, block: SingleLearnerGames, over: npt.NDArray[np.int64]) -> list[Info]:
-        """The infos of games that are over."""
+    def _last_words(
+        self, block: SingleLearnerGames, over: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+    ) -> list[Info]:
+        """The infos of the games ``over`` (n,) of a block, which have the rows ``rows`` (n,) of all."""
         observations = np.ascontiguousarray(self._encode(block.decisions(over)))
         results = block.results(over)
         shares, coins, rounds, seats = (results[name].tolist() for name in ("win_share", "coins", "rounds", "seat"))
@@ -238,6 +262,9 @@ class MegalandVecEnv(VecEnv):
             {"terminal_observation": observation, "win_share": share, "coins": own, "rounds": number, "seat": seat}
             for observation, share, own, number, seat in zip(observations, shares, coins, rounds, seats, strict=True)
         ]
+        seconds = round(time.time() - self._began, 6)
+        for info, paid, length in zip(infos, self._returns[rows].tolist(), self._lengths[rows].tolist(), strict=True):
+            info["episode"] = {"r": round(paid, 6), "l": length, "t": seconds}
         for row in np.flatnonzero(block.games.truncated[over]):
             infos[row]["TimeLimit.truncated"] = True
         return infos
@@ -258,6 +285,21 @@ class MegalandVecEnv(VecEnv):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     # ---------------------------------------------------------------------------------------------- VecEnv: the rest
+
+    def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
+        """A picture (H, W, 3) of each game, as its learner sees it; all ``None`` without a render mode.
+
+        Raises:
+            ResetNeeded: there are no games.
+        """
+        self._need_games()
+        if self.render_mode is None:
+            return [None] * self.num_envs
+        return [
+            render(block.games, game, self.render_mode, viewer=int(block.seats[game]), names=block.names(game))
+            for block in self._blocks
+            for game in range(block.num_games)
+        ]
 
     def close(self) -> None:
         """Leave the games; ``reset`` starts others."""
@@ -319,7 +361,16 @@ class MegalandVecEnv(VecEnv):
         return {
             "blocks": [block.snapshot() for block in self._blocks],
             "agents": [[numbers[id(agent)] for agent in block.agents] for block in self._blocks],
+            "returns": self._returns.tolist(),
+            "lengths": self._lengths.tolist(),
         }
+
+    def _running(self, snapshot: Mapping[str, Any], name: str) -> npt.NDArray[np.float64]:
+        """(E,) returns or lengths of the games that are running; zeros in a snapshot of version 0.1."""
+        values = np.asarray(snapshot.get(name, np.zeros(self.num_envs)))
+        if values.shape != (self.num_envs,) or values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+            raise ValueError(f"{name} must be ({self.num_envs},) finite numbers, not of shape {values.shape}")
+        return values.astype(np.float64)
 
     def restore(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> npt.NDArray[np.float32]:
         """Go on exactly as the original would; who plays in games to come is as it is here (``set_opponents``).
@@ -343,8 +394,11 @@ class MegalandVecEnv(VecEnv):
                 raise ValueError(f"the snapshot names agent {number!r}, but {len(agents)} agents were given")
         blocks = zip(self._blocks, parts, numbers, strict=True)
         prepared = [block.prepared(part, [agents[number] for number in each]) for block, part, each in blocks]
+        returns, lengths = (self._running(snapshot, name) for name in ("returns", "lengths"))
         for restore in prepared:
             restore()
+        self._returns[:] = returns
+        self._lengths[:] = lengths
         self._reset_seeds()
         self._has_games, self._actions = True, None
         return self._observe()

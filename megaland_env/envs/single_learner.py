@@ -112,6 +112,7 @@ class SingleLearnerGames:
     @property
     def win_shares(self) -> npt.NDArray[np.float64]:
         """(N,) the learner's share of the win: 1 / number of winners, 0 for who has not won."""
+        self.games._check_started(self._everyone)
         return self._win_shares(self._everyone)
 
     @property
@@ -130,9 +131,13 @@ class SingleLearnerGames:
     def results(self, index: npt.ArrayLike) -> dict[str, npt.NDArray[Any]]:
         """What the learner has come to in the games named, which are over: arrays (n,) by name."""
         games = np.asarray(index)
+        self.games._check_started(games)
+        return self._results(games)
+
+    def _results(self, games: Ints) -> dict[str, npt.NDArray[Any]]:
         return {
             "win_share": self._win_shares(games),
-            "coins": self._flat(self.games.coins).take(self._learner_at.take(games)).astype(np.int64),
+            "coins": self._flat(self.games._state.coins.T).take(self._learner_at.take(games)).astype(np.int64),
             "rounds": self.games.rounds[games].astype(np.int64),
             "seat": self.seats[games],
         }
@@ -141,8 +146,13 @@ class SingleLearnerGames:
         """(P,) who plays each seat of one game: ``"learner"``, and the descriptions of the opponents."""
         return self._slots.seating.names_at(game)
 
+    @property
+    def no_results(self) -> dict[str, Any]:
+        """The zeros that stand for ``results`` while a game is not over: a number for each name, of the same type."""
+        return {name: values.dtype.type(0) for name, values in self._results(self._everyone[:0]).items()}
+
     def _win_shares(self, games: Ints) -> npt.NDArray[np.float64]:
-        shares = win_shares(self.games.winners[games])
+        shares = win_shares(self.games._state.winners.T[games])
         own: npt.NDArray[np.float64] = shares[np.arange(games.size), self.seats.take(games)]
         return own
 

@@ -212,9 +212,8 @@ class TaskGames(SingleLearnerGames):
         self.games._check_started(self._everyone)
         return self._over.copy()
 
-    def results(self, index: npt.ArrayLike) -> dict[str, npt.NDArray[Any]]:
-        """Nothing: the rewards say it all."""
-        return {}
+    def _results(self, games: Ints) -> dict[str, npt.NDArray[Any]]:
+        return {}  # the rewards say it all
 
     def names(self, game: int) -> list[str]:
         """(2,) the learner, and nobody in the other seat."""
