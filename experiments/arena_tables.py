@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.arena_results import TELLING, Row
 from experiments.intervals import CONFIDENCE, difference_found
 from experiments.line_ups import MIXED, PAIRS
-from experiments.output import in_table
+from experiments.output import in_table, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +51,7 @@ def standings_table(result: Tournament, players: int) -> Any:
             f"{cells[-1]['coins']:.1f}",
             f"{cells[-1]['place']:.2f}",
         )
-    table.caption = f"Equals would win {1 / players:.1%}. All intervals are of {CONFIDENCE:.0%}."
+    table.caption = f"Equals would win {percent(1 / players)}. All intervals are of {percent(CONFIDENCE, 0)}."
     return table
 
 
@@ -74,7 +74,15 @@ def differences_table(result: Tournament, players: int) -> Any:
     """Neighbours in the rating, compared on the same luck."""
     order = [row["agent"] for row in _of(result.ratings, players)]
     table = _table(f"{players} players: win share more than the next, at the same tables on the same luck, in points")
-    for title in ("agent", "the next", "line-ups", "more", f"{CONFIDENCE:.0%} interval", "clear", "games to tell 3"):
+    for title in (
+        "agent",
+        "the next",
+        "line-ups",
+        "more",
+        f"{percent(CONFIDENCE, 0)} interval",
+        "clear",
+        "games to tell 3",
+    ):
         table.add_column(title, justify="left" if title in ("agent", "the next", "line-ups") else "right")
     ranked = [
         (sorted((order.index(row["agent"]), order.index(row["other"]))), row)
@@ -166,4 +174,6 @@ def _rating(row: Row) -> Text:
 def _share(row: Row) -> Text:
     from rich.text import Text
 
-    return Text.assemble(f"{row['win_share']:.1%} ", (f"{100 * row['low']:.1f} to {100 * row['high']:.1f}", "dim"))
+    return Text.assemble(
+        f"{percent(row['win_share'])}  ", (f"{100 * row['low']:.1f} to {100 * row['high']:.1f}", "dim")
+    )

@@ -48,7 +48,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from experiments.output import check_writable, going_on, screen, versions
+from experiments.options import Several, add_several_players
+from experiments.output import check_writable, going_on, say, screen, versions
 from experiments.progress import progress_bar
 from megaland_env import Kind, MegalandConfig, MegalandGames, rng
 from megaland_env.agent import random_legal
@@ -439,9 +440,16 @@ def measure_adapter(name: str, players: int, batch: int, seconds: float = DEFAUL
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``megaland benchmark``."""
-    parser.add_argument("--players", type=int, nargs="+", default=DEFAULT_PLAYERS, metavar="P", help="2 to 5 (all)")
-    batches = " ".join(map(str, DEFAULT_BATCHES))
-    parser.add_argument("--batch", type=int, nargs="+", default=DEFAULT_BATCHES, metavar="N", help=f"({batches})")
+    add_several_players(parser, DEFAULT_PLAYERS)
+    batches = ",".join(map(str, DEFAULT_BATCHES))
+    parser.add_argument(
+        "--batch",
+        action=Several,
+        const=int,
+        default=DEFAULT_BATCHES,
+        metavar="N,...",
+        help=f"games at once ({batches})",
+    )
     parser.add_argument("--seconds", type=float, default=DEFAULT_SECONDS, help="to time each row for (%(default)s)")
     parser.add_argument(
         "--reset-share", type=float, default=0.0, metavar="X", help="start games anew once this share is over (at once)"
@@ -463,7 +471,7 @@ def run(arguments: argparse.Namespace) -> int:
     sizes = [(players, batch) for players in arguments.players for batch in arguments.batch]
     if arguments.profile:
         for players, batch in sizes:
-            print(profile(players, batch, arguments.seconds))
+            say(profile(players, batch, arguments.seconds))
         return 0
     rows: list[Row] = []
     adapter_rows: list[AdapterRow] = []

@@ -8,13 +8,13 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from experiments.matches import AgentError
+from experiments.options import Parser
 from experiments.output import say, versions
 from megaland_env.agent import did_you_mean, names_class
 from megaland_env.extras import is_installed, missing
-from megaland_env.outside_text import printable_lines
 
 USAGE_ERROR = 2  # as argparse has it
 FAILURE = 1
@@ -62,7 +62,7 @@ COMMANDS = {
     "report": Command(
         "experiments.report",
         "make a page of the tables and pictures of recorded games or a tournament",
-        "",
+        "experiments.report_options",
         "analysis",
         (*_DRAWS, "polars", "statsmodels", "filelock"),
     ),
@@ -70,7 +70,7 @@ COMMANDS = {
     "simulate": Command(
         "experiments.simulate",
         "record games between agents as tables",
-        "",
+        "experiments.simulate_options",
         "analysis",
         ("rich", "polars", "filelock"),
     ),
@@ -134,17 +134,9 @@ def _message(error: Exception, named: str) -> str:
     return str(error)
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose messages may quote anything: also words that a shell has made of the names of files."""
-
-    def _print_message(self, message: str, file: Any = None) -> None:
-        if message:
-            super()._print_message(printable_lines(message), file)
-
-
 def _arguments(words: Sequence[str], named: str) -> argparse.Namespace:
     """Parse the command line; only the subcommand that was named has its options, since they cost an import."""
-    parser = _Parser(prog="megaland", description="The board game Megaland for reinforcement learning.")
+    parser = Parser(prog="megaland", description="The board game Megaland for reinforcement learning.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {versions()['megaland']}")
     parser.add_argument("--traceback", action="store_true", help="show where an error comes from")
     if named and named not in COMMANDS:

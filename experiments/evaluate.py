@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
 import time
 from collections.abc import Sequence
@@ -17,15 +16,28 @@ from experiments.arena import Plan, play_all
 from experiments.intervals import CONFIDENCE, share_interval
 from experiments.line_ups import LineUp, rotations
 from experiments.matches import DEFAULT_BATCH, Progress, agent_name
-from experiments.output import check_writable, going_on, in_table, screen, versions
+from experiments.options import (
+    add_config_arguments,
+    add_games,
+    add_opponents,
+    add_players,
+    add_seed,
+    add_workers,
+    config_from,
+    config_words,
+    opponents_from,
+    whole_number,
+)
+from experiments.output import check_writable, going_on, in_table, percent, percents, screen, versions
 from experiments.progress import progress_bar
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent
-from megaland_env.config import MARKET_RULES, PAYMENTS, ConfigError
+from megaland_env.config import ConfigError
 from megaland_env.files import write_json
 
 DEFAULT_GAMES = 4000
 DEFAULT_PLAYERS = 4
+DEFAULT_OPPONENT = "random"
 
 
 @dataclass(frozen=True)
@@ -197,68 +209,23 @@ def opponents_for(opponents: str | Agent | Sequence[str | Agent], players: int) 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``megaland evaluate``."""
     parser.add_argument("agent", metavar="AGENT", help="who is evaluated, such as threshold:risk=0.3 (megaland agents)")
+    add_opponents(parser, DEFAULT_OPPONENT)
+    add_players(parser, DEFAULT_PLAYERS)
+    add_games(parser, DEFAULT_GAMES, "rounded up to all seats")
+    add_seed(parser)
     parser.add_argument(
-        "--opponents",
-        metavar="AGENTS",
-        action="append",
-        help="one agent for all other seats or one for each, separated by commas or the option repeated (random)",
+        "--batch", type=whole_number, default=DEFAULT_BATCH, metavar="N", help="games at once (%(default)s)"
     )
-    parser.add_argument("--players", type=int, default=DEFAULT_PLAYERS, help="at the table, 2 to 5 (%(default)s)")
-    parser.add_argument("--games", type=int, default=DEFAULT_GAMES, help="rounded up to all seats (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="another seed is other luck (%(default)s)")
-    parser.add_argument("--batch", type=int, default=DEFAULT_BATCH, help="games at once (%(default)s)")
-    parser.add_argument("--workers", type=int, default=1, help="processes that play (%(default)s)")
+    add_workers(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result here, too")
     add_config_arguments(parser)
-
-
-def add_config_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that say what kind of game is played; ``config_from`` reads them."""
-    default = MegalandConfig()
-    parser.add_argument(
-        "--market",
-        default=default.market,
-        help=f"{' or '.join(MARKET_RULES)}, or seven normal buildings separated by commas (%(default)s)",
-    )
-    parser.add_argument("--payment", choices=PAYMENTS, default=default.payment, help="(%(default)s)")
-    parser.add_argument(
-        "--max-rounds", type=int, default=default.max_rounds, help="cut a game off after so many (%(default)s)"
-    )
-
-
-def config_from(arguments: argparse.Namespace, num_players: int | None = None) -> MegalandConfig:
-    """The configuration that the arguments describe, for ``arguments.players`` unless a number is given.
-
-    Raises:
-        ConfigError: no game can be played with it.
-    """
-    market = arguments.market
-    return MegalandConfig(
-        num_players=arguments.players if num_players is None else num_players,
-        market=tuple(market.split(",")) if "," in market else market,
-        payment=arguments.payment,
-        max_rounds=arguments.max_rounds,
-    )
-
-
-def config_words(arguments: argparse.Namespace) -> list[str]:
-    """The options that ``add_config_arguments`` adds, with what was said, for a command that is to be given again."""
-    words: list[str] = []
-    for name in ("market", "payment", "max_rounds"):
-        words += [f"--{name.replace('_', '-')}", str(getattr(arguments, name))]
-    return words
-
-
-def split_specs(text: str) -> list[str]:
-    """Agents separated by commas: ``"random,threshold:risk=0.3,heart_rounds=4"`` is two of them."""
-    return re.split(r",(?!\s*\w+\s*=)", text)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate, show the result as a table, and write it if a file was named."""
     if arguments.json is not None:
         check_writable(arguments.json)
-    opponents = [spec.strip() for text in arguments.opponents or ["random"] for spec in split_specs(text)]
+    opponents = opponents_from(arguments) or [DEFAULT_OPPONENT]
     began = time.perf_counter()
     with progress_bar("games") as progress:
         result = evaluate(
@@ -274,7 +241,7 @@ def run(arguments: argparse.Namespace) -> int:
     seconds = time.perf_counter() - began
     console = screen()
     console.print(as_table(result))
-    console.print(f"{result.games} games in {seconds:.1f} s", style="dim", highlight=False)
+    console.print(f"{result.games:,} games in {seconds:.1f} s", style="dim", highlight=False)
     if arguments.json is not None:
         with going_on(f"the result is shown above; to measure it again: {_command(arguments)}"):
             write_json(arguments.json, result.to_dict())
@@ -302,18 +269,18 @@ def as_table(result: Evaluation) -> Any:
     table.add_column("what")
     table.add_column("value", justify="right")
     for what, value in (
-        ("win share", f"{result.win_share:.4f}"),
-        (f"  {CONFIDENCE:.0%} interval", f"{result.interval[0]:.4f} to {result.interval[1]:.4f}"),
-        ("  among equals", f"{result.par:.4f}"),
-        *((f"  in seat {seat}", f"{share:.4f}") for seat, share in enumerate(result.seat_win_shares)),
-        *((f"  of {name}, {left} to the left", f"{share:.4f}") for left, (name, share) in enumerate(shares, start=1)),
-        *((f"place {place}", f"{share:.4f}") for place, share in enumerate(result.places, start=1)),
+        ("win share", percent(result.win_share)),
+        (f"  {percent(CONFIDENCE, 0)} interval", percents(*result.interval)),
+        ("  among equals", percent(result.par)),
+        *((f"  in seat {seat}", percent(share)) for seat, share in enumerate(result.seat_win_shares)),
+        *((f"  of {name}, {left} to the left", percent(share)) for left, (name, share) in enumerate(shares, start=1)),
+        *((f"place {place}", percent(share)) for place, share in enumerate(result.places, start=1)),
         ("coins", f"{result.mean_coins:.2f}"),
         ("  of the opponents", f"{result.mean_opponent_coins:.2f}"),
         ("rounds", f"{result.mean_rounds:.2f}"),
         ("decisions", f"{result.mean_decisions:.2f}"),
         ("games", f"{result.games}"),
-        ("  cut off", f"{result.truncated_share:.4f}"),
+        ("  cut off", percent(result.truncated_share)),
     ):
         table.add_row(in_table(what), value)
     return table

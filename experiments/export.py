@@ -113,9 +113,9 @@ def onnx_model(network: nn.Sequential, provenance: dict[str, Any]) -> onnx.Model
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the model, and say what is in it."""
-    command = shlex.join(["megaland", "export", arguments.policy, "--onnx", arguments.onnx])
+    command = shlex.join(["megaland", "export", arguments.policy, "--onnx", arguments.out])
     with going_on(f"to write it again: {command}"):
-        written = export_onnx(arguments.policy, arguments.onnx)
+        written = export_onnx(arguments.policy, arguments.out)
     say(f"{written}: observation ({NUM_FEATURES} features, version {FEATURES_VERSION}) and action_mask in;")
     say(f"logits, probabilities and the most likely action out, for {NUM_ACTIONS} actions; names are in its metadata")
     return 0

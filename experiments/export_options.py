@@ -8,4 +8,4 @@ import argparse
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add them."""
     parser.add_argument("policy", metavar="POLICY", help="the folder of a trained policy, such as runs/ppo-1/policy")
-    parser.add_argument("--onnx", metavar="FILE", required=True, help="the file to write")
+    parser.add_argument("--out", "--onnx", dest="out", metavar="FILE", required=True, help="the file to write")

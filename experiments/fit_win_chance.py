@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.win_chance import TWO_PLAYERS
-from experiments.options import whole_number
+from experiments.options import Parser, whole_number
 from megaland_env import Building, Kind, MegalandConfig, MegalandGames, View, rng
 from megaland_env.agent import make_agent
 from megaland_env.cards import MAX_PLAYERS, MIN_PLAYERS, START_HEARTS, WINNING_COINS
@@ -84,7 +84,7 @@ def fit(data: list[tuple[Floats, Floats]]) -> Floats:
 
 def main() -> None:
     """Play, fit, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=whole_number, default=12_000, help="with each number of players (%(default)s)")
     parser.add_argument("--seed", type=whole_number, default=0, help="another seed is other luck (%(default)s)")
     arguments = parser.parse_args()

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import os
@@ -19,6 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter
 from stable_baselines3.common.logger import KVWriter
 
+from experiments.options import Parser
 from experiments.output import check_writable, warn
 from experiments.plot_style import ANCHOR_COLOUR, INK, SERIES, grid, new_figure, short, write_picture
 from megaland_env.files import read_bytes, read_text, write_text
@@ -243,7 +243,7 @@ def curve_figure(curves: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> F
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Draw the curves of several runs."""
-    parser = argparse.ArgumentParser(description="Draw the learning curves of training runs.")
+    parser = Parser(description="Draw the learning curves of training runs.")
     parser.add_argument("runs", nargs="+", metavar="LABEL=RUN", help="folders; runs of one label have one colour")
     parser.add_argument("--out", required=True, metavar="FILE", help="where the picture goes, a PNG file")
     arguments = parser.parse_args(argv)

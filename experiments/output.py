@@ -50,6 +50,16 @@ def say(text: str, *, error: bool = False) -> None:
     show(printable_lines(text), sys.stderr if error else sys.stdout)
 
 
+def percent(share: float, digits: int = 1) -> str:
+    """A share as people read it: ``"49.6 %"``. Files have the share itself."""
+    return f"{100 * share:,.{digits}f} %"
+
+
+def percents(low: float, high: float, digits: int = 1) -> str:
+    """An interval of shares: ``"48.1 to 51.2 %"``."""
+    return f"{100 * low:,.{digits}f} to {percent(high, digits)}"
+
+
 def in_table(text: object, style: str = "") -> Text:
     """Outside text as a cell or the title (style ``"table.title"``) of a ``rich`` table: brackets are no markup."""
     from rich.text import Text

@@ -13,8 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.evaluate import add_config_arguments, config_from, split_specs
 from experiments.matches import AgentError
+from experiments.options import (
+    add_config_arguments,
+    add_opponents,
+    add_players,
+    config_from,
+    opponents_from,
+    whole_number,
+)
 from experiments.output import check_writable
 from experiments.play_words import KEYS, explain_named, help_sections, odds_words, standings
 from experiments.terminal import COLOURS, Terminal
@@ -356,16 +363,10 @@ def _free(path: Path) -> Path:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``megaland play``."""
-    parser.add_argument(
-        "--opponents",
-        metavar="AGENTS",
-        action="append",
-        help="one agent for all other seats, or one for each in the order in which they sit to your left, separated by "
-        f"commas or the option repeated ({DEFAULT_OPPONENT})",
-    )
-    parser.add_argument("--players", type=int, default=4, help="at the table, 2 to 5 (%(default)s)")
-    parser.add_argument("--seat", type=int, default=0, help="where you sit, from 0 (%(default)s)")
-    parser.add_argument("--seed", type=int, help="of the game; a new one each time by default")
+    add_opponents(parser, DEFAULT_OPPONENT, "one for each in the order in which they sit to your left")
+    add_players(parser, 4)
+    parser.add_argument("--seat", type=whole_number, default=0, metavar="S", help="where you sit, from 0 (%(default)s)")
+    parser.add_argument("--seed", type=whole_number, metavar="S", help="of the game; a new one each time by default")
     parser.add_argument(
         "--replay",
         metavar="FILE",
@@ -391,7 +392,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"seed is {seed}; it must be from 0 to 2**64 - 1")
     terminal = Terminal(arguments.colour)
     keeper = Keeper(arguments.replay, terminal)
-    specs = [spec.strip() for text in arguments.opponents or [DEFAULT_OPPONENT] for spec in split_specs(text)]
+    specs = opponents_from(arguments) or [DEFAULT_OPPONENT]
     names, agents = _table(specs, players, seat)
     while True:
         match = Match(config, seed, agents, names, terminal)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -17,18 +17,32 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.agent_files import policies_of
 from experiments.arena import Chunk, Plan
-from experiments.evaluate import (
-    add_config_arguments,
-    config_for,
-    config_from,
-    config_words,
-    opponents_for,
-    split_specs,
-)
+from experiments.evaluate import config_for, opponents_for
 from experiments.intervals import CONFIDENCE
 from experiments.line_ups import LineUp
 from experiments.matches import DEFAULT_BATCH, Progress, agent_name, play
-from experiments.output import csv_text, decoration, going_on, in_table, json_bytes, need, say, screen, versions
+from experiments.options import (
+    add_config_arguments,
+    add_games,
+    add_opponents,
+    add_players,
+    add_seed,
+    config_from,
+    config_words,
+    opponents_from,
+)
+from experiments.output import (
+    csv_text,
+    decoration,
+    going_on,
+    in_table,
+    json_bytes,
+    need,
+    percent,
+    say,
+    screen,
+    versions,
+)
 from experiments.plot_style import png
 from experiments.probe_figure import FEWEST, SHARE_OF_ROUNDS, figures
 from experiments.probe_measures import ITEMS, Row, Tally, tables, tally
@@ -300,16 +314,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "agent", metavar="AGENT", help="who is probed, such as ppo:path=runs/ppo-1/policy (megaland agents)"
     )
-    parser.add_argument(
-        "--opponents",
-        metavar="AGENTS",
-        action="append",
-        help="one agent for all other seats or one for each, separated by commas or the option repeated "
-        "(the agent itself has all seats)",
-    )
-    parser.add_argument("--players", type=int, default=DEFAULT_PLAYERS, help="at the table, 2 to 5 (%(default)s)")
-    parser.add_argument("--games", type=int, default=DEFAULT_GAMES, help="(%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="another seed is other luck (%(default)s)")
+    add_opponents(parser, "the agent itself has all seats")
+    add_players(parser, DEFAULT_PLAYERS)
+    add_games(parser, DEFAULT_GAMES)
+    add_seed(parser)
     parser.add_argument(
         "--out", metavar="DIR", help=f"for tables and pictures ({DEFAULT_FOLDER}, or the next that is free)"
     )
@@ -319,7 +327,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Play and measure, show the tables, and write them."""
     need("matplotlib.figure")
-    opponents = [spec.strip() for text in arguments.opponents or [] for spec in split_specs(text)]
+    opponents = opponents_from(arguments)
     task = _Task.of(arguments.agent, opponents or None, config_from(arguments), arguments.games, arguments.seed)
     console = screen()
     began = time.perf_counter()
@@ -381,21 +389,23 @@ def show(result: Probe, console: Console) -> None:
 
 def _push_your_luck(result: Probe, title: str) -> Any:
     table = _table(title, "stay or leave", "value")
-    table.add_column(f"{CONFIDENCE:.0%} interval", justify="right")
+    table.add_column(f"{percent(CONFIDENCE, 0)} interval", justify="right")
     rows = {row["measure"]: row for row in result.summary}
     for measure, what, form in (
         ("runs", "level runs", "{:,.0f}"),
         ("stay_or_leave_decisions", "decisions", "{:,.0f}"),
-        ("optimal_share", "as good as the solver's", "{:.1%}"),
+        ("optimal_share", "as good as the solver's", percent),
         ("loss_per_decision", "loss per decision, in treasures", "{:.3f}"),
         ("loss_per_run", "loss per run, in treasures", "{:.3f}"),
-        ("leave_share", "leaves", "{:.1%}"),
-        ("solver_leave_share", "  the solver in its place", "{:.1%}"),
+        ("leave_share", "leaves", percent),
+        ("solver_leave_share", "  the solver in its place", percent),
         ("carried_when_leaving", "treasures carried when leaving", "{:.2f}"),
-        ("falls_per_run", "runs that end in a fall", "{:.1%}"),
+        ("falls_per_run", "runs that end in a fall", percent),
     ):
         row = rows[measure]
-        interval = "" if row["low"] is None else f"{form.format(row['low'])} to {form.format(row['high'])}"
+        interval = (
+            "" if row["low"] is None else f"{_said(row['low'], form).removesuffix(' %')} to {_said(row['high'], form)}"
+        )
         table.add_row(what, _said(row["value"], form), interval)
     return table
 
@@ -421,7 +431,7 @@ def _by_danger(result: Probe) -> Any:
         "By the chance to fall on the next card", "up to", "decisions", "leaves", "the solver", "as good", "loss"
     )
     for row in result.leaving_by_danger:
-        shares = (f"{row[name]:.1%}" for name in ("leave_share", "solver_leave_share", "optimal_share"))
+        shares = (percent(row[name]) for name in ("leave_share", "solver_leave_share", "optimal_share"))
         table.add_row(f"{row['fall_chance_to']:.1f}", f"{row['decisions']:,}", *shares, f"{row['loss']:.3f}")
     return table
 
@@ -430,15 +440,15 @@ def _jumps(result: Probe) -> Any:
     table = _table("Jump tokens and the Rabbit", "what", "value")
     for row in result.jumps:
         what = "jumps" if row["solver"] == "jump" else "saves the token"
-        shown = "" if row["jump_share"] is None else f"{row['jump_share']:.1%} of {row['decisions']:,}"
+        shown = "" if row["jump_share"] is None else f"{percent(row['jump_share'])} of {row['decisions']:,}"
         table.add_row(f"jumps where the solver {what}", shown)
     table.add_row("loss of these decisions per run, in treasures", _said(result.value("jump_loss_per_run"), "{:.3f}"))
     for row in result.tokens:
         table.add_row(f"{row['a_jump']}: jumped, walked", f"{row['jumped']:,}, {row['walked']:,}")
-    table.add_row("tokens wasted", _said(result.value("tokens_wasted_share"), "{:.1%}"))
+    table.add_row("tokens wasted", _said(result.value("tokens_wasted_share"), percent))
     for row in result.trades:
         more = " or more" if row is result.trades[-1] else ""
-        shown = "" if row["share"] is None else f"{row['share']:.1%} of {row['decisions']:,}"
+        shown = "" if row["share"] is None else f"{percent(row['share'])} of {row['decisions']:,}"
         table.add_row(f"trades with {row['carrots']}{more} carrots", shown)
     return table
 
@@ -472,7 +482,7 @@ def _treasures(result: Probe) -> Any:
         ("reptile", "to swap at a Reptile Stable"),
     ):
         rows = [row for row in result.treasures if row["choice"] == choice]
-        table.add_row(what, f"{rows[0]['decisions']:,}", *(_said(row["share"], "{:.0%}") for row in rows))
+        table.add_row(what, f"{rows[0]['decisions']:,}", *(_said(row["share"], _whole_percent) for row in rows))
     return table
 
 
@@ -485,5 +495,11 @@ def _table(title: str, *columns: str) -> Any:
     return table
 
 
-def _said(value: float | None, form: str) -> str:
-    return "" if value is None else form.format(value)
+def _said(value: float | None, form: str | Callable[[float], str]) -> str:
+    if value is None:
+        return ""
+    return form.format(value) if isinstance(form, str) else form(value)
+
+
+def _whole_percent(share: float) -> str:
+    return percent(share, 0)

@@ -19,9 +19,10 @@ import polars as pl
 from experiments import analysis
 from experiments.arena_figure import tournament_figure
 from experiments.arena_folder import TOURNAMENT
-from experiments.output import check_writable, going_on, in_html, plain_warnings, say
+from experiments.output import check_writable, going_on, in_html, percent, plain_warnings, say
 from experiments.plot_style import POINTS, png
 from experiments.records import MANIFEST_FILE, Records, load
+from experiments.report_options import DEFAULT_NAME
 from experiments.tournament import RESULTS_FILE, Tournament, load_tournament
 from megaland_env.files import write_text
 
@@ -29,9 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_BYTES = 1 << 28
-"""A larger tournament.json is not read."""
+"""A larger results.json is not read."""
 
-DEFAULT_NAME = "report.html"
 GAMES_JUDGED = 5000
 """Of so many games the choices to stay or leave are judged: enough, and a matter of seconds."""
 
@@ -110,7 +110,7 @@ def _agents(seats: pl.LazyFrame) -> Section:
         "The agents",
         text,
         [(analysis.style_figure(table), "What each agent does, measure by measure")],
-        _table(shown, {"games": "seats", "win_share": "wins", "coins": "coins at the end"}),
+        _table(shown, {"games": "seats", "win_share": "wins", "coins": "coins at the end"}, shares=_WINS),
     )
 
 
@@ -174,7 +174,12 @@ def _purchases(games: pl.LazyFrame, rounds: pl.LazyFrame, seats: pl.LazyFrame, e
         "coins": "coins later, a copy",
     }
     picture = analysis.buy_figure(analysis.buy_rates(games, rounds, events))
-    return Section("What is bought, and when", [], [(picture, "Purchases by item and round")], _table(use, names))
+    return Section(
+        "What is bought, and when",
+        [],
+        [(picture, "Purchases by item and round")],
+        _table(use, names, shares=["bought_share"]),
+    )
 
 
 def _leaving(runs: pl.DataFrame) -> Section:
@@ -189,7 +194,7 @@ def _leaving(runs: pl.DataFrame) -> Section:
         (analysis.leave_figure(shares), "How often each agent leaves, by danger, beside the exact optimum"),
         (analysis.card_figure(runs), "What one more card is worth, by hearts and cards unseen"),
     ]
-    return Section("Stay or leave", text, pictures, _table(loss.sort("loss"), names))
+    return Section("Stay or leave", text, pictures, _table(loss.sort("loss"), names, shares=["optimal"]))
 
 
 def _worth(rounds: pl.LazyFrame, seats: pl.LazyFrame) -> Section:
@@ -240,7 +245,7 @@ def tournament_sections(result: Tournament) -> list[Section]:
             )
         )
         names = {"win_share": "wins", "place": "mean place"}
-        sections.append(Section(f"Standings at {number} players", [], table=_table(standings, names)))
+        sections.append(Section(f"Standings at {number} players", [], table=_table(standings, names, shares=_WINS)))
         shown = differences.select("kind", "agent", "other", "difference", "low", "high", "games_needed")
         text = [
             "Differences of win shares on the same luck, in percentage points, and the games that it takes to tell "
@@ -279,8 +284,23 @@ def _picture(figure: Figure, what: str) -> str:
     return f'<img src="data:image/png;base64,{content}" alt="{alt}" style="width:{width}px">'
 
 
-def _table(frame: pl.DataFrame, names: dict[str, str], *, points: bool = False, digits: int = 3) -> str:
-    """A frame as HTML. ``names`` calls columns otherwise; ``points`` shows effects in percentage points."""
+def _table(
+    frame: pl.DataFrame,
+    names: dict[str, str],
+    *,
+    points: bool = False,
+    shares: Sequence[str] = (),
+    digits: int = 3,
+) -> str:
+    """A frame as HTML.
+
+    Args:
+        frame: the table.
+        names: what columns are called otherwise.
+        points: show effects in percentage points.
+        shares: columns that are shown in percent.
+        digits: after the point, of other numbers.
+    """
     heads = "".join(
         f"<th{'' if kind.is_numeric() else _TEXT}>{in_html(names.get(name, _HEADS.get(name, name)))}</th>"
         for name, kind in frame.schema.items()
@@ -291,9 +311,11 @@ def _table(frame: pl.DataFrame, names: dict[str, str], *, points: bool = False, 
         cells = []
         for name, value in row.items():
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            shown = _said(
-                value * POINTS if number and name in scaled else value, 1 if name in scaled else digits, name in scaled
-            )
+            if number and name in shares:
+                shown = percent(value)
+            else:
+                in_points = name in scaled
+                shown = _said(value * POINTS if number and in_points else value, 1 if in_points else digits, in_points)
             cells.append(f"<td{'' if frame.schema[name].is_numeric() else _TEXT}>{in_html(shown)}</td>")
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
@@ -320,6 +342,7 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
+_WINS = ("win_share", "low", "high")
 _PIXELS_PER_INCH = 88
 _TEXT = ' class="text"'
 _HEADS = {"low": "from", "high": "to"}
@@ -358,14 +381,6 @@ $parts</body>
 
 
 # ------------------------------------------------------------------------------------------------------ the command
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of ``megaland report``."""
-    parser.add_argument("folder", metavar="DIR", help="of megaland simulate, or of megaland tournament")
-    parser.add_argument(
-        "--out", metavar="FILE", help=f"the page; a page of that name is replaced ({DEFAULT_NAME} in that folder)"
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:

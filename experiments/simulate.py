@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from experiments.agent_files import policies_of
 from experiments.arena import MOST_SEEDS, seeds_from
-from experiments.evaluate import add_config_arguments, config_from, config_words
 from experiments.line_ups import MIXED, LineUp, make_line_ups
 from experiments.matches import AgentError, Progress, play
+from experiments.options import config_from, config_words
 from experiments.output import going_on, say, screen
 from experiments.processes import Tell, make_agents, run_jobs
 from experiments.progress import progress_bar
@@ -32,18 +32,12 @@ from experiments.record_schema import TABLES
 from experiments.record_tables import Names, Recorder, tables
 from experiments.records import Part, Records, finish, is_whole, name_of, parts_of, records_in, work_of, write
 from experiments.run_folder import RunFolder, Stored, Work, claim
+from experiments.simulate_options import DEFAULT_FOLDER, DEFAULT_GAMES, DEFAULT_PART, DEFAULT_PLAYERS
 from megaland_env import MegalandConfig, rng
 from megaland_env.agent import Agent, make_agent
 from megaland_env.files import make_folder
 
-DEFAULT_GAMES = 10_000
-DEFAULT_PLAYERS = 4
-DEFAULT_FOLDER = "runs/records"
-DEFAULT_PART = 8192
-"""Games: many at once are played sooner, and so many take 0.8 gigabytes while they are played and written."""
-
 LARGEST_PART = 65_536
-ALL = "all"
 
 
 def simulate(
@@ -290,50 +284,6 @@ def _begin_worker(plan: Plan, stored: Stored) -> Callable[[Part, Tell], list[tup
 
 
 # ------------------------------------------------------------------------------------------------------ the command
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of ``megaland simulate``."""
-    parser.add_argument("agents", metavar="AGENT", nargs="+", help="such as threshold:risk=0.3 (megaland agents)")
-    parser.add_argument(
-        "--games",
-        type=int,
-        default=DEFAULT_GAMES,
-        help="for each number of players, rounded up to a multiple of it (%(default)s)",
-    )
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        help=f"the same command again goes on from what it has ({DEFAULT_FOLDER}, or the next that is free)",
-    )
-    parser.add_argument(
-        "--players", type=int, nargs="+", default=[DEFAULT_PLAYERS], metavar="P", help=f"2 to 5 ({DEFAULT_PLAYERS})"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="another seed is other luck (%(default)s)")
-    parser.add_argument("--workers", type=int, default=1, help="processes that play (%(default)s)")
-    parser.add_argument(
-        "--decisions",
-        type=_share,
-        default=1.0,
-        metavar="SHARE",
-        help=f"how many of the decisions are kept: {ALL}, or a share from 0 to 1, drawn one by one ({ALL})",
-    )
-    parser.add_argument(
-        "--part",
-        type=int,
-        default=DEFAULT_PART,
-        metavar="GAMES",
-        help="played at once and written together, which is what a stop can lose; "
-        "fewer take less memory, and suit slow agents (%(default)s)",
-    )
-    add_config_arguments(parser)
-
-
-def _share(word: str) -> float:
-    try:
-        return 1.0 if word == ALL else float(word)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{word!r} is neither {ALL} nor a share from 0 to 1") from None
 
 
 def run(arguments: argparse.Namespace) -> int:

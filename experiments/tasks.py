@@ -7,7 +7,6 @@ has never seen. Either takes a few minutes on two CPU cores, and can be read fro
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
-from experiments.options import whole_number
+from experiments.options import Parser, whole_number
 from megaland_env import MegalandGames, rng
 from megaland_env.actions import PASS
 from megaland_env.cards import LEVEL_CARDS, LevelCard
@@ -272,7 +271,7 @@ def learn_buy(settings: Settings, tasks: int) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.tasks", description="Train PPO on a small task.")
+    parser = Parser(prog="python -m experiments.tasks", description="Train PPO on a small task.")
     tasks = parser.add_subparsers(dest="task", required=True)
     run = tasks.add_parser("run", help="one level run alone")
     run.add_argument("--hearts", type=whole_number, default=4, help="at the entrance (default: 4)")

@@ -18,9 +18,18 @@ from experiments.agent_files import policies_of
 from experiments.arena import Plan, Store, check_workers, is_finished, line_up_matches, play_all
 from experiments.arena_folder import TOURNAMENT, ArenaFolder
 from experiments.arena_results import Played, Row, Summary, check_results, line_up_rows
-from experiments.evaluate import add_config_arguments, config_from, config_words
 from experiments.line_ups import KINDS, make_line_ups
 from experiments.matches import DEFAULT_BATCH, AgentError, Progress, agent_name
+from experiments.options import (
+    Several,
+    add_config_arguments,
+    add_games,
+    add_seed,
+    add_several_players,
+    add_workers,
+    config_from,
+    config_words,
+)
 from experiments.output import csv_text, decoration, going_on, json_bytes, need, say, screen, versions
 from experiments.plot_style import png
 from experiments.progress import progress_bar
@@ -334,22 +343,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "agents", metavar="AGENT", nargs="+", help="at least two, such as threshold:risk=0.3 (megaland agents)"
     )
-    parser.add_argument(
-        "--players", type=int, nargs="+", default=[DEFAULT_PLAYERS], metavar="P", help=f"2 to 5 ({DEFAULT_PLAYERS})"
-    )
-    parser.add_argument(
-        "--games", type=int, default=DEFAULT_GAMES, help="of each line-up, rounded up to all seats (%(default)s)"
-    )
+    add_several_players(parser, [DEFAULT_PLAYERS])
+    add_games(parser, DEFAULT_GAMES, "of each line-up, rounded up to all seats")
     parser.add_argument(
         "--lineups",
-        nargs="+",
-        choices=KINDS,
-        default=list(KINDS),
-        help="pairs: one of each agent against P - 1 of each other; mixed: all choices of P agents (both)",
+        action=Several,
+        const=KINDS,
+        default=KINDS,
+        metavar="KIND,...",
+        help="pairs: one of each agent against P - 1 of each other; mixed: all choices of P agents (pairs,mixed)",
     )
     parser.add_argument("--anchor", metavar="AGENT", help=f"who is rated {ANCHOR_RATING:.0f} (the first)")
-    parser.add_argument("--seed", type=int, default=0, help="another seed is other luck (%(default)s)")
-    parser.add_argument("--workers", type=int, default=1, help="processes that play (%(default)s)")
+    add_seed(parser)
+    add_workers(parser)
     parser.add_argument(
         "--out",
         metavar="DIR",

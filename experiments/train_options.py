@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             options = ("--market", option) if each.name == "markets" else (option,)
             help = f"{text} ({','.join(map(str, default))})"
             kind = type(default[0])
-            parser.add_argument(*options, action=Several, dest=each.name, const=kind, nargs="+", metavar="A", help=help)
+            parser.add_argument(*options, action=Several, dest=each.name, const=kind, metavar="A,...", help=help)
         else:
             shown = f" ({default})" if default != "" else ""
             kind = whole_number if type(default) is int else type(default)

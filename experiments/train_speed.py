@@ -6,7 +6,6 @@ environment that costs nothing, which is the most that any environment could giv
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -19,7 +18,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import VecEnv
 
-from experiments.options import whole_number
+from experiments.options import Parser, whole_number
 from experiments.output import check_writable, screen
 from experiments.train import PARTS, network, start
 from experiments.train_config import TrainConfig
@@ -106,7 +105,7 @@ def on_nothing(config: TrainConfig) -> float:
 
 def main() -> None:
     """Measure, save, and show."""
-    parser = argparse.ArgumentParser(description="How fast is training, and what of it is the game?")
+    parser = Parser(description="How fast is training, and what of it is the game?")
     parser.add_argument("--steps", type=whole_number, default=300_000, help="in each round (%(default)s)")
     parser.add_argument("--rounds", type=whole_number, default=3, help="taking turns (%(default)s)")
     parser.add_argument("--json", metavar="FILE", help="write the figures there")

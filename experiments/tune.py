@@ -23,7 +23,7 @@ import numpy.typing as npt
 from agents.planner import PlannerAgent
 from agents.threshold import ThresholdAgent
 from agents.valuation import Numbers
-from experiments.options import whole_number
+from experiments.options import Parser, opponents_from, whole_number
 from experiments.output import check_writable, going_on, say, screen
 from experiments.progress import duration
 from megaland_env import Building, Decisions, MegalandConfig, MegalandGames, rng
@@ -32,6 +32,7 @@ from megaland_env.cards import MAX_PLAYERS, MIN_PLAYERS
 from megaland_env.files import read_json, write_json
 from megaland_env.outside_text import printable
 
+DEFAULT_OPPONENT = "threshold"
 MOST_BYTES = 1 << 20
 """A larger file is not read: a search writes some thirty numbers."""
 
@@ -213,7 +214,11 @@ def _search(argv: Sequence[str] | None) -> int:
         found = worths(make, [named(one) for one in variants], opponents, arguments.games, luck)
         search.tell([(one, -value) for one, value in zip(variants, found.tolist(), strict=True)])
         middle = named(search.mean)
-        settings = {"agent": arguments.agent, "opponents": arguments.opponents, "seed": arguments.seed}
+        settings = {
+            "agent": arguments.agent,
+            "opponents": opponents_from(arguments) or [DEFAULT_OPPONENT],
+            "seed": arguments.seed,
+        }
         content = {**settings, "generation": search.generation, "numbers": middle}
         with going_on(f"to go on from the last numbers that were written: {_command(argv, arguments.out)}"):
             write_json(arguments.out, content)
@@ -233,10 +238,13 @@ def _command(argv: Sequence[str] | None, out: str) -> str:
 
 def _parsed(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Agent], dict[str, float]]:
     """The arguments, the opponents, and the numbers to start from; what has no meaning ends with a word on it."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.tune", description="Tune an agent by simulation.")
+    parser = Parser(prog="python -m experiments.tune", description="Tune an agent by simulation.")
     parser.add_argument("agent", choices=AGENTS)
     parser.add_argument(
-        "--opponents", nargs="+", default=["threshold"], help="who fills the other seats, in turn (threshold)"
+        "--opponents",
+        metavar="AGENT,...",
+        action="append",
+        help=f"who fills the other seats, in turn, separated by commas or the option repeated ({DEFAULT_OPPONENT})",
     )
     parser.add_argument("--minutes", type=float, default=10.0, help="how long (%(default)s)")
     parser.add_argument("--games", type=whole_number, default=400, help="of a variant at a table size (%(default)s)")
@@ -250,7 +258,7 @@ def _parsed(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Agent]
             parser.error(f"--{name} is {getattr(arguments, name)}; it must be at least {least}")
     try:
         check_writable(arguments.out)
-        opponents = [make_agent(spec) for spec in arguments.opponents]
+        opponents = [make_agent(spec) for spec in opponents_from(arguments) or [DEFAULT_OPPONENT]]
         known = _numbers_in(arguments.start, arguments.agent) if arguments.start else {}
     except (OSError, ValueError) as error:
         parser.error(str(error))

@@ -8,6 +8,7 @@ import re
 import sys
 from typing import NamedTuple
 
+from experiments.options import whole_number
 from experiments.play import add_colour_argument
 from experiments.terminal import Terminal
 from megaland_env.actions import action_name
@@ -151,7 +152,9 @@ class Viewer:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``megaland watch``."""
     parser.add_argument("replay", metavar="REPLAY", help="a file that megaland play or save_replay has written")
-    parser.add_argument("--seat", type=int, help="from where the table is seen; from outside by default")
+    parser.add_argument(
+        "--seat", type=whole_number, metavar="S", help="from where the table is seen; from outside by default"
+    )
     parser.add_argument("--all", action="store_true", help="print every step, and ask for no keys")
     add_colour_argument(parser)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 from experiments import cli
 from experiments.evaluate import as_table, evaluate
+from experiments.output import percent, percents
 from megaland_env import Decisions, MegalandConfig
 from megaland_env.agent import agent_names
 
@@ -94,7 +96,8 @@ def test_evaluate_writes_what_the_table_shows(capsys, tmp_path):
     assert written == result.to_dict()
     shown = [cell for column in as_table(result).columns for cell in column.cells]
     assert all(str(cell).strip() in out for cell in shown)
-    for figure in ("win_share", "mean_coins", "mean_rounds", "mean_decisions"):
+    assert percent(written["results"]["win_share"]) in map(str, shown)
+    for figure in ("mean_coins", "mean_rounds", "mean_decisions"):
         assert any(str(cell).startswith(f"{written['results'][figure]:.2f}") for cell in shown)
     assert "random against random:seed=2" in out
     assert list(tmp_path.iterdir()) == [path]
@@ -184,3 +187,99 @@ def test_as_a_module_and_without_heavy_imports():
     )
     assert b"random" in found.stdout
     assert np.any([line.startswith(b"random") for line in found.stdout.splitlines()])
+
+
+# ------------------------------------------------------------------------------------------------------ one spelling
+
+
+def parse(*words: str) -> Any:
+    """The options of a command, as ``main`` reads them."""
+    return cli._arguments(words, words[0])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--players", "2,3"], ["--players", "2", "3"], ["--players=2,3"], ["--pl", "2", "3"]],
+)
+@pytest.mark.parametrize("command", ["tournament", "simulate"])
+def test_several_players_in_one_spelling(command: str, words: list[str]) -> None:
+    """Whether agents stand before them or after them, which are never taken for values."""
+    for given in ([command, "random", "threshold", *words], [command, *words, "random", "threshold"]):
+        found = parse(*given)
+        assert found.players == (2, 3)
+        assert found.agents == ["random", "threshold"]
+
+
+def test_no_option_swallows_an_agent() -> None:
+    """Nor does an option that takes names."""
+    for kinds in (["pairs"], ["pairs,mixed"], ["pairs", "mixed"]):
+        found = parse("tournament", "--lineups", *kinds, "random", "threshold")
+        assert found.agents == ["random", "threshold"]
+        assert found.lineups == tuple(",".join(kinds).split(","))
+    found = parse("evaluate", "--opponents", "random,saver", "threshold")
+    assert found.agent == "threshold"
+    assert parse("evaluate", "--opponents", "random", "--opponents", "saver", "threshold").opponents == [
+        "random",
+        "saver",
+    ]
+    found = parse("tournament", "--players", "2", "--", "3", "random")
+    assert (found.players, found.agents) == ((2,), ["3", "random"])
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (command, option)
+        for command, options in {
+            "evaluate random": "games seed players batch workers max-rounds",
+            "probe random": "games seed players max-rounds",
+            "tournament random saver": "games seed workers max-rounds",
+            "simulate random": "games seed workers part max-rounds",
+            "play": "seed seat players max-rounds",
+            "train": "total-steps num-envs seed",
+        }.items()
+        for option in options.split()
+    ],
+)
+def test_every_count_may_be_written_in_any_way(command: str, option: str, capsys: Any) -> None:
+    """``1e3`` is a thousand everywhere, and a fraction is none."""
+    name = option.replace("-", "_")
+    for word in ("1000", "1e3", "1_000", "1000.0"):
+        value = getattr(parse(*command.split(), f"--{option}", word), name)
+        assert (value, type(value)) == (1000, int)
+    with pytest.raises(SystemExit):
+        parse(*command.split(), f"--{option}", "2.5")
+    assert "'2.5' must be a whole number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [name for name in cli.COMMANDS if name not in ("watch", "agents")])
+def test_options_have_one_name_for_one_thing(command: str) -> None:
+    """What a command makes goes to ``--out``; no option takes more than one word."""
+    parser = cli.Parser()
+    options = import_module(cli.COMMANDS[command].options or cli.COMMANDS[command].module)
+    options.add_arguments(parser)
+    names = {name for action in parser._actions for name in action.option_strings}
+    writes = {"evaluate": "--json", "benchmark": "--json", "play": "--replay"}
+    assert writes.get(command, "--out") in names
+    assert ("--market" in names) == (command not in ("benchmark", "export", "report"))
+    for action in parser._actions:
+        takes_more = action.nargs == "+" and action.option_strings
+        assert not takes_more or (command, action.dest) == ("train", "opponents")  # it has no agents that follow
+
+
+def test_a_line_up_of_no_kind(capsys: Any) -> None:
+    """The error says which there are."""
+    with pytest.raises(SystemExit):
+        parse("tournament", "random", "saver", "--lineups", "pears")
+    assert "'pears' is none of pairs, mixed" in capsys.readouterr().err
+
+
+def test_shares_are_shown_in_percent() -> None:
+    """One way everywhere; files have the share itself."""
+    assert percent(0.4961) == "49.6 %"
+    assert percent(0.95, 0) == "95 %"
+    assert percents(0.481, 0.5123) == "48.1 to 51.2 %"
+    result = evaluate("random", "random:seed=2", config=MegalandConfig(num_players=2, max_rounds=3), games=4)
+    cells = [str(cell) for column in as_table(result).columns for cell in column.cells]
+    assert percent(result.win_share) in cells
+    assert "50.0 %" in cells

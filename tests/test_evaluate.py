@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from experiments.evaluate import evaluate, split_specs
+from experiments.evaluate import evaluate
 from experiments.intervals import share_interval
 from experiments.matches import AgentError, Matches, play
+from experiments.options import split_specs
 from megaland_env import Action, ConfigError, Decisions, Kind, MegalandConfig, MegalandGames, rng
 from megaland_env.agent import RandomAgent, random_legal
 from megaland_env.files import write_json, write_text

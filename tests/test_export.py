@@ -117,7 +117,7 @@ def test_what_it_says_of_itself(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy, file = a_policy(tmp_path), tmp_path / "here.onnx"
     file.write_bytes(b"what was there")
-    assert cli.main(["export", str(policy), "--onnx", str(file)]) == 0
+    assert cli.main(["export", str(policy), "--out", str(file)]) == 0
     assert str(file) in capsys.readouterr().out
     assert len(session(file).get_outputs()) == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here.onnx", "policy"]

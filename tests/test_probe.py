@@ -381,7 +381,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     expected = probe("planner", "random", games=6, config=MegalandConfig(num_players=2, max_rounds=3))
     assert written == json.loads(json.dumps(expected.to_dict()))
     values = {row["measure"]: row["value"] for row in written["summary"]}
-    assert f"{100 * values['optimal_share']:.1f}%" in out
+    assert f"{100 * values['optimal_share']:.1f} %" in out
 
 
 WORDS = ["probe", "planner", "--players", "2", "--games", "6", "--max-rounds", "3"]

@@ -30,7 +30,7 @@ def test_an_example_runs_as_it_stands(example: str, tmp_path: Path) -> None:
     if "policy.onnx" in example:  # which the command above it writes, from what a training has left
         layer = (torch.zeros(NUM_ACTIONS, NUM_FEATURES), torch.zeros(NUM_ACTIONS))
         policy = save_policy(tmp_path / "policy", [layer], activation="tanh", provenance={})
-        assert cli.main(["export", str(policy), "--onnx", str(tmp_path / "policy.onnx")]) == 0
+        assert cli.main(["export", str(policy), "--out", str(tmp_path / "policy.onnx")]) == 0
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
         cwd=tmp_path,

@@ -85,7 +85,7 @@ def test_it_says_what_the_tables_say(records: Records, of_records: str) -> None:
     for row in analysis.styles(records.seats).to_dicts():
         at = page.text.index(row["agent"], page.text.index("coins at the end"))
         said = [word for word in page.text[at : at + 12] if word][:5]
-        assert said == [row["agent"], "240", *(f"{row[name]:.3f}" for name in ("win_share", "low", "high"))]
+        assert said == [row["agent"], "240", *(f"{100 * row[name]:.1f} %" for name in ("win_share", "low", "high"))]
 
 
 def test_without_decisions_it_tells_the_rest(tmp_path: Path) -> None:

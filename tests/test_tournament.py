@@ -885,7 +885,7 @@ def test_what_the_screen_says(capsys: pytest.CaptureFixture[str], tmp_path: Path
     shown = capsys.readouterr().out
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     for row in results["standings"]:
-        assert f"{row['win_share']:.1%}" in shown
+        assert f"{100 * row['win_share']:.1f} %" in shown
     for row in results["head_to_head"]:
         assert f"{100 * row['win_share']:.1f}" in shown
     for row in results["ratings"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import shutil
@@ -24,6 +23,7 @@ from experiments.checkpoints import CheckpointError, checkpoints
 from experiments.checksums import Checksums
 from experiments.league import League
 from experiments.learning_curves import UpdateRows, curve_figure, read_curve
+from experiments.options import Parser
 from experiments.output import versions
 from experiments.run_folder import FolderError
 from experiments.self_play import SelfPlay
@@ -260,7 +260,7 @@ def test_options_are_fields(
     asked: list[TrainConfig] = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(experiments.train, "train", asked.append)
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     add_arguments(parser)
     assert experiments.train.run(parser.parse_args([])) == 0
     assert asked.pop() == TrainConfig()

@@ -12,7 +12,7 @@ from rich.console import Console
 
 import experiments.train
 from experiments import train_options
-from experiments.options import whole_number
+from experiments.options import Parser, whole_number
 from experiments.train_config import PRESETS, TrainConfig
 from experiments.train_config import whole_number as whole
 from experiments.train_progress import EVERY_SECONDS, TrainProgress, clock_text
@@ -141,7 +141,7 @@ def test_what_is_no_whole_number_in_python(value: object) -> None:
 
 
 def parsed(words: str) -> TrainConfig:
-    parser = argparse.ArgumentParser(exit_on_error=False)
+    parser = Parser(exit_on_error=False)
     experiments.train.add_arguments(parser)
     arguments = parser.parse_args(shlex.split(words))
     return TrainConfig(**PRESETS.get(arguments.preset, {}) | train_options.given(arguments))
