@@ -10,6 +10,7 @@ import base64
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from experiments.arena_figure import tournament_figure
 from experiments.arena_folder import TOURNAMENT
 from experiments.output import check_writable, going_on, in_html, percent, plain_warnings, say
 from experiments.plot_style import POINTS, png
+from experiments.progress import Told, progress_bar
 from experiments.records import MANIFEST_FILE, Records, load
 from experiments.report_options import DEFAULT_NAME
 from experiments.tournament import RESULTS_FILE, Tournament, load_tournament
@@ -46,8 +48,12 @@ class Section:
     table: str = ""
 
 
-def report(folder: str | Path) -> str:
+def report(folder: str | Path, progress: Told | None = None) -> str:
     """The page about a folder of ``megaland simulate`` or ``megaland tournament``, as HTML.
+
+    Args:
+        folder: the folder.
+        progress: told how many steps are done, and of how many; making a section and drawing it are two.
 
     Raises:
         FileNotFoundError: it is neither.
@@ -56,9 +62,9 @@ def report(folder: str | Path) -> str:
     """
     path = Path(folder)
     if (path / MANIFEST_FILE).exists():
-        return page("Games on record", records_sections(load(path)))
+        return page("Games on record", records_sections(load(path), progress), progress)
     if (path / TOURNAMENT.file).exists() or (path / RESULTS_FILE).exists():
-        return page("Tournament", tournament_sections(load_tournament(path)))
+        return page("Tournament", tournament_sections(load_tournament(path)), progress)
     raise FileNotFoundError(
         f"{path} holds neither records ({MANIFEST_FILE}, of megaland simulate) nor a tournament ({TOURNAMENT.file}, of "
         "megaland tournament)"
@@ -68,21 +74,29 @@ def report(folder: str | Path) -> str:
 # ------------------------------------------------------------------------------------------------------ records
 
 
-def records_sections(records: Records) -> list[Section]:
+def records_sections(records: Records, progress: Told | None = None) -> list[Section]:
     """What there is to say about a set of records."""
     games, seats, rounds, events = records.games, records.seats, records.rounds, records.events
     settings = records.manifest["settings"]
     several = len(settings["agents"]) > 1
     decided = records.decisions if settings["decisions"] > 0 else None
-    sections = [_what_was_played(records), _agents(seats), _race(rounds, seats, games)]
+    makers = [lambda: _what_was_played(records), lambda: _agents(seats), lambda: _race(rounds, seats, games)]
     if decided is not None:
-        sections.append(_buildings(analysis.buy_turns(decided, events, seats), analysis.owners_ahead(games, seats)))
+        turns, ahead = partial(analysis.buy_turns, decided, events, seats), partial(analysis.owners_ahead, games, seats)
+        makers.append(lambda: _buildings(turns(), ahead()))
     if several:
-        sections.append(_markets(games, seats))
-    sections.append(_purchases(games, rounds, seats, events))
+        makers.append(lambda: _markets(games, seats))
+    makers.append(lambda: _purchases(games, rounds, seats, events))
     if decided is not None:
-        sections.append(_leaving(analysis.run_decisions(decided.filter(pl.col("game") < GAMES_JUDGED))))
-    return [*sections, _worth(rounds, seats), _seats(seats), _rules(games, seats, events)]
+        judged = decided.filter(pl.col("game") < GAMES_JUDGED)
+        makers.append(lambda: _leaving(analysis.run_decisions(judged)))
+    makers += [lambda: _worth(rounds, seats), lambda: _seats(seats), lambda: _rules(games, seats, events)]
+    sections = []
+    for number, make in enumerate(makers):
+        if progress is not None:
+            progress(number, 2 * len(makers))
+        sections.append(make())
+    return sections
 
 
 def _what_was_played(records: Records) -> Section:
@@ -264,10 +278,14 @@ def tournament_sections(result: Tournament) -> list[Section]:
 # ------------------------------------------------------------------------------------------------------ the page
 
 
-def page(title: str, sections: Sequence[Section]) -> str:
+def page(title: str, sections: Sequence[Section], progress: Told | None = None) -> str:
     """The whole page."""
     links = "".join(f'<a href="#part-{k}">{in_html(section.title)}</a>' for k, section in enumerate(sections))
-    parts = "".join(_part(k, section) for k, section in enumerate(sections))
+    parts = ""
+    for k, section in enumerate(sections):
+        if progress is not None:
+            progress(len(sections) + k, 2 * len(sections))
+        parts += _part(k, section)
     return _PAGE.substitute(title=in_html(f"Megaland: {title}"), links=links, parts=parts)
 
 
@@ -387,8 +405,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the page."""
     target = Path(arguments.out or Path(arguments.folder, DEFAULT_NAME))
     check_writable(target)
-    with plain_warnings():
-        content = report(arguments.folder)
+    with plain_warnings(), progress_bar("steps") as progress:
+        content = report(arguments.folder, progress)
     out = ["--out", arguments.out] if arguments.out else []
     command = shlex.join(["megaland", "report", arguments.folder, *out])
     with going_on(f"to make it again: {command}"):

@@ -24,6 +24,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
 from experiments.options import Parser, whole_number
+from experiments.progress import progress_bar
 from megaland_env import MegalandGames, rng
 from megaland_env.actions import PASS
 from megaland_env.cards import LEVEL_CARDS, LevelCard
@@ -85,7 +86,13 @@ def train(env: OneLearnerVectorEnv, settings: Settings) -> MaskablePPO:
         device="cpu",
         seed=settings.seed,
     )
-    return model.learn(settings.total_steps)
+    with progress_bar("steps") as progress:
+
+        def tell(of_the_learner: dict[str, Any], _: dict[str, Any]) -> bool:
+            progress(model.num_timesteps, settings.total_steps)
+            return True
+
+        return model.learn(settings.total_steps, callback=tell)
 
 
 class SameStepVecEnv(VecEnv):

@@ -20,6 +20,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from experiments.options import Parser, whole_number
 from experiments.output import check_writable, screen
+from experiments.progress import progress_bar
 from experiments.train import PARTS, network, start
 from experiments.train_config import TrainConfig
 from megaland_env import NUM_ACTIONS
@@ -119,16 +120,18 @@ def main() -> None:
     except OSError as error:
         parser.error(str(error))
     rows = []
-    for _ in range(arguments.rounds):
-        with tempfile.TemporaryDirectory() as folder:
-            config = TrainConfig(
-                folder=folder,
-                total_steps=arguments.steps,
-                anchor_games=0,
-                checkpoint_every=LONG_AGO,
-                snapshot_every=arguments.steps // 4,
-            )
-            rows.append(in_games(config) | {"on_nothing": on_nothing(config)})
+    with progress_bar("rounds") as progress:
+        for number in range(arguments.rounds):
+            progress(number, arguments.rounds)
+            with tempfile.TemporaryDirectory() as folder:
+                config = TrainConfig(
+                    folder=folder,
+                    total_steps=arguments.steps,
+                    anchor_games=0,
+                    checkpoint_every=LONG_AGO,
+                    snapshot_every=arguments.steps // 4,
+                )
+                rows.append(in_games(config) | {"on_nothing": on_nothing(config)})
     median = {name: float(np.median([row[name] for row in rows])) for name in rows[0]}
     if arguments.json:
         write_json(arguments.json, {"rounds": rows, "median": median})

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-HOW_MANY = {"C": 8, "S": 2, "L": 12, "B": 7, "N": 5, "D": 4}
-RULES = {f"{chapter}{number}" for chapter, last in HOW_MANY.items() for number in range(1, last + 1)}
+PAGE = (Path(__file__).parent.parent / "docs" / "rules.md").read_text(encoding="utf-8")
+RULES = re.findall(r"^\(rule-([A-Z]\d+)\)=$", PAGE, flags=re.MULTILINE)
+NUMBER_OF_RULES = {"C": 8, "S": 2, "L": 12, "B": 7, "N": 5, "D": 4}
 
 
 def named_rules() -> Iterator[tuple[str, str]]:
@@ -21,9 +22,17 @@ def named_rules() -> Iterator[tuple[str, str]]:
                     yield rule, f"{path.name}::{node.name}"
 
 
+def test_the_page_has_every_rule_once_and_in_order() -> None:
+    """No rule can vanish from the page, and with it from the tests below."""
+    assert [f"{chapter}{k}" for chapter, last in NUMBER_OF_RULES.items() for k in range(1, last + 1)] == RULES
+    assert re.findall(r"^\*\*([A-Z]\d+)\. .*?\*\*", PAGE, flags=re.MULTILINE) == RULES
+    for rule in RULES:
+        assert f"(rule-{rule})=\n**{rule}. " in PAGE
+
+
 def test_every_rule_is_named_by_a_test() -> None:
     """No rule is left without a test."""
-    assert RULES - {rule for rule, _ in named_rules()} == set()
+    assert set(RULES) - {rule for rule, _ in named_rules()} == set()
 
 
 def test_no_test_names_a_rule_that_is_none() -> None:
