@@ -10,8 +10,8 @@ PAGE = f"""# Records of games
 
 `megaland simulate` writes these tables as Parquet files, version {SCHEMA_VERSION} of the schema, and
 `experiments.records.load` reads them as lazy frames of Polars. In the folder, `manifest.json` says what was played, and
-`<table>/part-00000.parquet` and so on hold the rows; their checksums are in `SHA256SUMS`. How to go on after a stop, and
-what else is true of all folders, is in [folders.md](folders.md). This page is generated.
+`<table>/part-00000.parquet` and so on hold the rows; their checksums are in `SHA256SUMS`. [folders.md](folders.md) says
+how to go on after a stop, and what else is true of all folders. This page is generated.
 
 Text is in the words of the rules, and a column of a building or a treasure ends with its name. What is missing is null,
 never a number; it says so where a column may be null. `game` is the key of all tables.

@@ -154,7 +154,7 @@ def play_all(
         workers: how many processes play; with more than one, agents must be named rather than made.
         batch: how many games run at once in each.
         store: has the chunks that are finished, and gets those that will be.
-        progress: told how many games are played, and of how many.
+        progress: told the number of games played, and the total.
 
     Returns:
         For each line-up its games, in the order of seeds and rotations.

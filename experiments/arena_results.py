@@ -64,11 +64,14 @@ def check_results(file: Path, content: Row) -> None:
     agents: Any = settings.get("agents")
     players: Any = settings.get("players")
     check(_is_list_of(str, agents) and len(agents) >= 2, "its settings do not name the agents")
-    check(_is_list_of(int, players) and all(2 <= number <= 5 for number in players), "its players are no numbers")
+    check(
+        _is_list_of(int, players) and all(2 <= number <= 5 for number in players),
+        "its players are not numbers from 2 to 5",
+    )
     for name, kind in (("games", int), ("seed", int), ("lineups", list), ("config", dict)):
         check(type(settings.get(name)) is kind, f"its settings have no {name}")
     check(settings.get("anchor") in agents, "its settings have no anchor among the agents")
-    check(_is_list_of(str, settings["lineups"]) and set(settings["lineups"]) <= set(KINDS), "its lineups are none")
+    check(_is_list_of(str, settings["lineups"]) and set(settings["lineups"]) <= set(KINDS), "its lineups are unknown")
     for table, columns in _COLUMNS.items():
         rows: Any = content.get(table)
         check(_is_list_of(dict, rows), f"it has no table {table}")

@@ -119,7 +119,7 @@ def evaluate(
         batch: how many games run at once.
         workers: how many processes play; with more than one, agents must be named rather than made. The result is the
             same, unless an agent's answers depend on how many it is asked for at once.
-        progress: told how many games are played, and of how many.
+        progress: told the number of games played, and the total.
 
     Raises:
         AgentError: an agent failed, or chose what it may not.

@@ -20,7 +20,7 @@ DEFAULT_BATCH = 32_768
 """Games played at once: enough for the engine to be fast; they take some tens of megabytes."""
 
 Progress = Callable[[float, float], None]
-"""Told now and then how many games are played, and how many there are; a game that is under way counts in part."""
+"""Told now and then the number of games played, and the total; a game that is under way counts in part."""
 
 SECONDS_BETWEEN_REPORTS = 0.5
 

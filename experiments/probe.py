@@ -214,7 +214,7 @@ def probe(
         games: how many games; with opponents rounded up to a multiple of P.
         seed: another seed is other luck (``arena.Plan``).
         config: of the games; the default is the full game.
-        progress: told how many games are played, and of how many.
+        progress: told the number of games played, and the total.
 
     Raises:
         AgentError: an agent failed, or chose what it may not.

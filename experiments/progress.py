@@ -10,7 +10,7 @@ from contextlib import contextmanager
 SECONDS_BETWEEN_LINES = 30.0
 
 Told = Callable[[float, float], None]
-"""Called with how much is done, and of how much in all; what is under way counts in part."""
+"""Called with what is done and the total; what is under way counts in part."""
 
 
 class TimeLeft:
@@ -48,7 +48,9 @@ def sentence(done: float, total: float, unit: str, left: float | None) -> str:
 
 @contextmanager
 def progress_bar(unit: str) -> Iterator[Told]:
-    """Show on the standard error how far something is: how many ``unit`` are done, and of how many.
+    """Show on the standard error how much is done.
+
+    The function that is yielded is told the number of ``unit`` that are done, and the total.
 
     On a terminal that is a bar that disappears at the end; elsewhere a line every half minute.
     """

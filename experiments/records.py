@@ -153,7 +153,7 @@ def parts_of(stored: Stored) -> list[Part]:
     settings: Any = manifest.get("settings")
     check(isinstance(settings, dict), "it has no settings")
     check(_is_list_of(str, settings.get("agents")), "its settings do not name the agents")
-    check(_is_list_of(int, settings.get("players")), "its settings do not say how many play")
+    check(_is_list_of(int, settings.get("players")), "its settings do not name the numbers of players")
     check(type(settings.get("decisions")) in (int, float), "its settings do not say which decisions are kept")
     check(isinstance(settings.get("config"), dict), "its settings have no config")
     check(_is_list_of(str, manifest.get("line_ups")), "it has no line_ups")
@@ -164,7 +164,7 @@ def parts_of(stored: Stored) -> list[Part]:
         rows is None or (isinstance(rows, dict) and _is_list_of(int, [rows.get(table) for table in TABLES])), "its rows"
     )
     parts: Any = manifest.get("parts")
-    check(isinstance(parts, list) and len(parts) > 0, "its parts are none")
+    check(isinstance(parts, list) and len(parts) > 0, "its parts are not a list of parts")
     for part in parts:
         good = isinstance(part, dict) and list(part) == [field.name for field in fields(Part)]
         check(good, f"its parts have {part!r}, which is no part")
@@ -192,7 +192,7 @@ def write(stored: Stored, table: str, part: Part, frame: pl.DataFrame) -> tuple[
 
 
 def finish(folder: RunFolder) -> None:
-    """Say in the manifest how many rows there are."""
+    """Write the numbers of rows to the manifest."""
     parts, path = parts_of(folder.stored), folder.path
     folder.stored.content["rows"] = {
         table: pl.scan_parquet([path / name_of(table, part) for part in parts], glob=False)

@@ -108,7 +108,7 @@ class RunFolder:
 
     @property
     def checksums(self) -> Checksums:
-        """Of its finished files; it writes them too."""
+        """The checksums of its finished files; it writes such files, too."""
         return self.stored.checksums
 
     def has(self, name: str) -> bool:

@@ -70,7 +70,7 @@ def simulate(
         workers: how many processes play. The records do not depend on it.
         part: how many games are played at once and written together, at most: memory goes with it, and so does what a
             stop can lose.
-        progress: told how many games are played, and of how many.
+        progress: told the number of games played, and the total.
         command: how to make the same records, for the manifest.
 
     Returns:

@@ -212,7 +212,7 @@ def tournament(
         batch: how many games run at once in each.
         out: a folder for the games and the results. What it has of the same tournament is not played again. Agents must
             be named, since a folder cannot say who an object was; ``Tournament.save`` writes the results of any.
-        progress: told how many games are played, and of how many.
+        progress: told the number of games played, and the total.
 
     Raises:
         AgentError: an agent failed, or chose what it may not.
