@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agents.ppo import CHAMPION
 from experiments import arena, benchmark, cli, learning_curves, matches, probe, report, simulate, tune
 from experiments.output import check_writable
 from experiments.play import Match
@@ -147,3 +149,43 @@ def test_a_device_is_not_replaced_by_a_file(capsys: pytest.CaptureFixture[str]) 
     assert cli.main(["evaluate", "random", "--json", "/dev/null"]) == 2
     assert capsys.readouterr().err == "megaland: error: /dev/null: it is not a regular file\n"
     assert not Path("/dev/null").is_file()
+
+
+def test_a_disk_that_is_full_at_the_end_is_one_line_with_the_command(
+    tmp_path: Path, full_disk: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "x")
+    small = ["--players", "2", "--games", "4", "--max-rounds", "2"]
+    for words, again in (
+        (["evaluate", "random", *small, "--json", out], "to measure it again: "),
+        (["export", str(CHAMPION), "--onnx", out], "to write it again: "),
+    ):
+        with full_disk(0):
+            assert cli.main(words) == 2
+        shown, said = capsys.readouterr()
+        assert said.startswith(f"megaland: error: {out}: No space left on device; ")
+        assert len(said.splitlines()) == 1
+        assert ("win share" in shown) == (words[0] == "evaluate")  # the result is not lost
+        assert not Path(out).exists()
+        assert cli.main(shlex.split(said.partition(again)[2])[1:]) == 0
+        capsys.readouterr()
+        Path(out).unlink()
+
+
+def test_a_search_on_a_full_disk_says_how_to_go_on(
+    tmp_path: Path, full_disk: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "numbers.json")
+    words = ["threshold", "--games", "10", "--variants", "4", "--opponents", "random", "--out", out]
+    assert tune.main([*words, "--minutes", "0.0001"]) == 0
+    written = Path(out).read_bytes()
+    capsys.readouterr()
+    with full_disk(0):
+        assert tune.main([*words, "--minutes", "0.0001"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert f"error: {out}: No space left on device; to go on from the last numbers that were written: " in said
+    assert Path(out).read_bytes() == written
+    again = shlex.split(said.partition("that were written: ")[2])
+    assert again[:3] == ["python", "-m", "experiments.tune"]
+    assert again[-2:] == ["--start", out]
+    assert tune.main(again[3:]) == 0
