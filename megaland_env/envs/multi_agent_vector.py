@@ -26,7 +26,7 @@ from megaland_env.envs.reset_mask import checked_reset_mask
 from megaland_env.game import MegalandGames
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import render
-from megaland_env.rewards import Reward
+from megaland_env.rewards import Reward, win_shares
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
@@ -329,21 +329,22 @@ class MegalandMultiAgentVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArra
 
     def _infos_at_end(self, ended: Bools, marked: Bools) -> Infos:
         """What there is to say of the games that are over, with zeros for the others, marked for some of them."""
-        values_of: dict[str, npt.NDArray[Any]] = {
-            "win_share": self.games.win_shares,
-            "coins": self.games.coins,
-            "rounds": self.games.rounds,
-            "episode_return": self._returns,
-            "episode_length": self.games.steps,
+        of_seats, of_games = (self.num_envs, self.num_players), (self.num_envs,)
+        infos: Infos = {
+            "win_share": np.zeros(of_seats),
+            "coins": np.zeros(of_seats, np.int16),
+            "rounds": np.zeros(of_games, np.int32),
+            "episode_return": np.zeros(of_seats),
+            "episode_length": np.zeros(of_games, np.int32),
         }
-        infos: Infos = {}
-        some = ended.any()
-        for name, values in values_of.items():
-            infos[name] = np.zeros_like(values, order="C")
-            if some:
-                infos[name][ended] = values[ended]
-            infos[f"_{name}"] = marked.copy()
-        return infos
+        over = np.flatnonzero(ended)
+        if over.size:
+            infos["win_share"][over] = win_shares(self.games.winners[over])
+            infos["coins"][over] = self.games.coins[over]
+            infos["rounds"][over] = self.games.rounds[over]
+            infos["episode_return"][over] = self._returns[over]
+            infos["episode_length"][over] = self.games.steps[over]
+        return infos | {f"_{name}": marked.copy() for name in infos}
 
     def _last_observations(self, over: Ints) -> npt.NDArray[np.object_]:
         """(N,) an observation (P, D) for each game that is over, ``None`` for the others, as Gymnasium has them."""

@@ -33,9 +33,6 @@ Observation = dict[str, npt.NDArray[Any]]
 Info = dict[str, Any]
 
 
-_NO_RESULT: Info = {"win_share": 0.0, "coins": 0, "rounds": 0}
-
-
 class PettingZooTable:
     """One game at a table whose seats are the agents ``player_0``, ``player_1``, and so on.
 
@@ -238,8 +235,10 @@ class PettingZooTable:
 
     def _infos(self) -> dict[str, Info]:
         """Of all agents; the result is zero until the game is over, so that the keys are always the same."""
-        masks = zip(self.possible_agents, self._masks.copy(), strict=True)
-        infos: dict[str, Info] = {agent: {"action_mask": mask, **_NO_RESULT} for agent, mask in masks}
+        infos: dict[str, Info] = {
+            agent: {"action_mask": mask, "win_share": 0.0, "coins": 0, "rounds": 0}
+            for agent, mask in zip(self.possible_agents, self._masks.copy(), strict=True)
+        }
         if self._over:
             shares, coins = self.games.win_shares[0].tolist(), self.games.coins[0].tolist()
             for agent, seat in self._seat.items():
