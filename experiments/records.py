@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -21,6 +22,7 @@ from experiments.output import json_bytes, versions
 from experiments.record_schema import SCHEMA_VERSION, TABLES, schema
 from experiments.run_folder import AGAIN, FolderError, Kind, RunFolder, Stored, Work, read_stored, warn_if_old
 from megaland_env import Action
+from megaland_env.agent import names_class
 from megaland_env.files import digest, write_bytes
 
 MANIFEST_FILE = "manifest.json"
@@ -77,7 +79,7 @@ def records_in(stored: Stored, *, verified: bool = False) -> Records:
     parts = parts_of(stored)
     there = [part for part in parts if is_whole(stored, part, verified=verified)]
     if len(there) < len(parts):
-        how = f": {manifest['command']}" if manifest["command"] else ""
+        how = f": {manifest['command']}" if _is_safe_to_give(manifest["command"]) else ""
         again = "this version cannot complete it" if stored.is_old else f"simulate again with the same arguments{how}"
         raise FolderError(f"{folder} has {len(there)} of its {len(parts)} parts; {again}")
     names = (manifest["settings"]["agents"], manifest["line_ups"])
@@ -118,6 +120,15 @@ class Part:
 def name_of(table: str, part: Part) -> str:
     """The name of the file of a part of a table, in its folder."""
     return f"{table}/{part.name}.parquet"
+
+
+def _is_safe_to_give(command: str | None) -> bool:
+    """Whether a command from a manifest may be suggested: one ``megaland simulate``, and no code of somebody's own."""
+    try:
+        words = shlex.split(command or "")
+    except ValueError:
+        return False
+    return words[:2] == ["megaland", "simulate"] and shlex.join(words) == command and not names_class(command)
 
 
 def work_of(settings: Mapping[str, Any], line_ups: Sequence[str], parts: Sequence[Part], command: str | None) -> Work:

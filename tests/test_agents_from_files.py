@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,8 +17,8 @@ from hypothesis import strategies as st
 import megaland_env.agent as agent_module
 from agents.explorer import ExplorerAgent
 from agents.ppo import CHAMPION, PPOAgent
-from experiments import cli
-from megaland_env import Decisions
+from experiments import cli, records
+from megaland_env import Decisions, MegalandConfig, MegalandGames, replay
 from megaland_env.agent import (
     MOST_CHARACTERS,
     MOST_NESTED,
@@ -253,3 +254,42 @@ def test_a_folder_that_was_received_executes_nothing(tmp_path: Path, monkeypatch
     assert cli.main(["evaluate", "explorer:policy=evil_module:Evil", *games]) == 0
     assert (tmp_path / "called").exists()
     sys.modules.pop("evil_module")
+
+
+def test_files_that_only_show_agents_make_none(
+    module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A replay and the provenance of a policy; names in them are text."""
+    name = "evil_module:Evil"
+    game = MegalandGames(MegalandConfig(2), 1)
+    recorder = replay.Recorder(game)
+    recorder.reset(1)
+    replay.save_replay(tmp_path / "game.json", recorder.replay(0, agents=[name, f"explorer:policy={name}"]))
+    assert cli.main(["watch", str(tmp_path / "game.json"), "--all"]) == 0
+    assert name in capsys.readouterr().out
+    policy = tmp_path / "policy"
+    policy.mkdir()
+    description = json.loads((CHAMPION / "policy.json").read_text())
+    description["provenance"] = {"config": {"opponents": {name: 1.0}}}
+    (policy / "policy.json").write_text(json.dumps(description))
+    (policy / "policy.safetensors").write_bytes((CHAMPION / "policy.safetensors").read_bytes())
+    assert isinstance(make_agent(f"ppo:path={policy}"), PPOAgent)
+    assert not (module / "executed").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "is_given"),
+    [
+        ("megaland simulate random 'a b' --out x", True),
+        ("megaland simulate random; rm -rf ~", False),
+        ("rm -rf ~", False),
+        ("megaland simulate evil_module:Evil", False),
+        ("megaland simulate 'explorer:policy=evil_module:Evil'", False),
+        ("megaland simulate '", False),
+        ("megaland simulate random $(rm)", False),
+        (None, False),
+    ],
+)
+def test_a_command_from_a_file_is_suggested_only_if_it_is_ours(command: str | None, is_given: bool) -> None:
+    """Whoever copies it should not run anything else."""
+    assert records._is_safe_to_give(command) == is_given

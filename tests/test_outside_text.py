@@ -20,8 +20,13 @@ from experiments import cli
 from experiments.output import csv_cell, csv_text, in_html, in_table, say, screen
 from experiments.plot_style import in_picture, new_figure, png
 from experiments.tournament import tournament
+from experiments.train import settings_text
+from experiments.train_config import TrainConfig
+from megaland_env import MegalandConfig, MegalandGames
 from megaland_env.agent import RandomAgent
 from megaland_env.outside_text import printable, printable_lines
+from megaland_env.render import render_image, render_text
+from megaland_env.render.text import render_html
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m"
 DIRECTIONS = "\u202eabc\u2066\u200f"
@@ -296,3 +301,25 @@ def test_a_policy_with_hostile_names(tmp_path: Path, capfd: pytest.CaptureFixtur
 def test_warnings_quote_safely() -> None:
     """A table without rows is no table, but a table with a hostile header is one."""
     assert csv_text([{"a": HOSTILE, "b": -0.5}]).endswith(",-0.5\n")
+
+
+def test_the_board_shows_hostile_names() -> None:
+    """As text, as HTML and as a picture."""
+    games = MegalandGames(MegalandConfig(2), 1)
+    games.reset(0)
+    names = [HOSTILE, "x" * 10_000]
+    assert is_safe(render_text(games.snapshot(0), colour=False, names=names))
+    assert "<script>" not in render_html(games.snapshot(0), names=names)
+    assert render_image(games.snapshot(0), names=names).ndim == 3
+
+
+def test_the_tables_of_training_show_hostile_names(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Who the opponents are, in the settings and while it learns."""
+    spec = "random:seed=3,[/b]\x1b[2J=1"
+    run(capfd, "train", "--opponents", f"{spec}=1", "--out", str(tmp_path / "r[/b]\x1b"), "--total-steps", "10")
+    config = TrainConfig(folder=f"[/b]{HOSTILE}", opponents={"itself": 0.5, f"random:{MARKUP}": 0.5})
+    console = screen()
+    with console.capture() as captured:
+        console.print(settings_text(config))
+    assert is_safe(captured.get())
+    assert "[/b][red]" in captured.get().replace("\n", "")
