@@ -150,7 +150,7 @@ def _arguments(words: Sequence[str], named: str) -> argparse.Namespace:
         if name == named:
             import_module(command.options or command.module).add_arguments(subparser)
             chosen = subparser
-    arguments, unknown = parser.parse_known_args(words)
+    arguments, unknown = parser.parse_known_args(chosen.joined(words))
     if unknown:
         options = [option for action in chosen._actions for option in action.option_strings]
         word = next((word for word in unknown if word.startswith("-")), unknown[0])

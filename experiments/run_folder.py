@@ -8,6 +8,7 @@ free name. Nothing that is finished is overwritten. docs/folders.md tells users 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -364,6 +365,7 @@ def _is_temporary(entry: Path) -> bool:
 def _locked(path: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
+    _check_links(path)
     lock = FileLock(path / LOCK_FILE, timeout=0)
     try:
         lock.acquire()
@@ -376,6 +378,17 @@ def _locked(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _check_links(path: Path) -> None:
+    """Refuse a folder with links in it: what is written or removed there would be somewhere else.
+
+    The folder may be one that somebody has sent. That it is itself behind a link is its owner's choice.
+    """
+    for place, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            if Path(place, name).is_symlink():
+                raise FolderError(f"{Path(place, name)} is a link; a folder to work in must not have any")
 
 
 def _begin(path: Path, work: Work, prepare: Callable[[Path, Checksums], None] | None, made: Sequence[Path]) -> None:

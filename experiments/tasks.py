@@ -24,6 +24,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
 from experiments.options import Parser, whole_number
+from experiments.output import percent
 from experiments.progress import progress_bar
 from megaland_env import MegalandGames, rng
 from megaland_env.actions import PASS
@@ -259,7 +260,7 @@ def learn_run(settings: Settings, hearts: int, jumps: int, tasks: int) -> None:
     best = best_run(hearts, jumps)
     error = brought.std() / np.sqrt(tasks)
     print(f"brings home {brought.mean():.4f} ± {error:.4f} treasures in {tasks:,} runs; the best play {best:.4f}")
-    print(f"that is {brought.mean() / best:.2%} ± {error / best:.2%} of the best")
+    print(f"that is {percent(brought.mean() / best, 2)} ± {100 * error / best:.2f} of the best")
 
 
 def learn_buy(settings: Settings, tasks: int) -> None:
@@ -273,7 +274,8 @@ def learn_buy(settings: Settings, tasks: int) -> None:
     best = best_turns(games.games)
     gained = returns(games, model)
     print(f"gains {gained.mean():.3f} coins with {tasks:,} hands; brute force {best.mean():.3f}")
-    print(f"that is {gained.sum() / best.sum():.2%} of the best; {(gained == best).mean():.1%} of the hands go as well")
+    as_well = percent((gained == best).mean())
+    print(f"that is {percent(gained.sum() / best.sum(), 2)} of the best; {as_well} of the hands go as well")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -161,3 +161,36 @@ def test_watch_on_the_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert cli.main(["watch", f"/dev/fd/{reading}"]) == 2
     os.close(reading)
     assert "not a regular file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [".lock", "SHA256SUMS", "games", "games/x.npz", "curve.csv"])
+def test_a_folder_with_links_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a command writes or removes there would be outside of it; nothing outside changes."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").write_text("precious")
+    words = ["tournament", "random", "saver", "--games", "2", "--players", "2", "--max-rounds", "2"]
+    run = tmp_path / "run"
+    assert cli.main([*words, "--out", str(run)]) == 0
+    capsys.readouterr()
+    link = run / name
+    if link.is_dir():
+        link.rename(tmp_path / "moved")
+    link.unlink(missing_ok=True)
+    link.symlink_to(outside if name == "games" else outside / "file")
+    status = cli.main([*words, "--out", str(run)])
+    assert status == 2
+    assert name in capsys.readouterr().err
+    assert [path.name for path in outside.iterdir()] == ["file"]
+    assert (outside / "file").read_text() == "precious"
+
+
+def test_a_folder_behind_a_link_is_its_owners_choice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It may lie on another disk."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "run").symlink_to(tmp_path / "disk")
+    words = ["tournament", "random", "saver", "--games", "2", "--players", "2", "--max-rounds", "2"]
+    for _ in range(2):
+        assert cli.main([*words, "--out", str(tmp_path / "run")]) == 0
+    assert (tmp_path / "disk" / "results.json").exists()
+    capsys.readouterr()
