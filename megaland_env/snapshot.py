@@ -252,6 +252,11 @@ class _Loader:
         state.steps[game] = _integer(snapshot["steps"], "steps", 0, _MOST_STEPS)
         decisions = _integers(snapshot["decisions"], "decisions", self.players, _MOST_STEPS)
         state.asked[:, game] = decisions
+        steps = int(state.steps[game])
+        _require(  # a step asks at least one seat, and each seat at most once
+            max(decisions) <= steps <= sum(decisions),
+            f"decisions are {decisions} in {steps} steps; a step has at least one, and at most one of each seat",
+        )
         _integers(snapshot["active"], "active", None, self.players - 1)
         state.first_player[game] = _integer(snapshot["first_player"], "first_player", 0, self.players - 1)
         if PHASES[kind] == "buy":
@@ -424,6 +429,11 @@ class _Loader:
             who = f"player {seat}"
             in_level, falling = bool(state.in_level[seat, game]), bool(state.falling[seat, game])
             picks, picked = int(state.picks_left[seat, game]), state.picked[seat, game]
+            if kind == Kind.NONE:  # N4 comes before N5
+                _require(
+                    state.hearts[seat, game] == state.max_hearts[seat, game],
+                    f"{who} lacks hearts when the game is over",
+                )
             if in_level:
                 _require(PHASES[kind] == "level", f"{who} is in the level outside phase 'level'")
                 _require(state.hearts[seat, game] > 0, f"{who} is in the level without hearts")

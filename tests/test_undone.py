@@ -312,6 +312,31 @@ def test_no_play_comes_near_the_bound(agent: str, players: int) -> None:
     assert max(seen) >= 20 > most
 
 
+@pytest.mark.parametrize("change", [(50, 0), (-1, 0), (0, 50)])
+def test_numbers_of_decisions_that_no_steps_can_have_asked(change: tuple[int, int]) -> None:
+    """Each step asks at least one seat, and each seat at most once."""
+    games = MegalandGames(MegalandConfig(2))
+    games.reset(0)
+    for _ in range(3):
+        games.step(np.ones((1, 2), int))
+    told = games.snapshot(0)
+    assert (told["steps"], told["decisions"]) == (3, [3, 3])
+    told["steps"] += change[0]
+    told["decisions"][1] += change[1]
+    with pytest.raises(SnapshotError, match=r"decisions are \[3, \d+\] in \d+ steps"):
+        MegalandGames.restore([told])
+
+
+def test_hearts_are_whole_when_a_game_is_over() -> None:
+    """N4 comes before N5."""
+    *_, games = moments(MegalandConfig(2, max_rounds=2), 1, 3)
+    told = games.snapshot(0)
+    MegalandGames.restore([told])
+    told["players"][1]["hearts"] -= 1
+    with pytest.raises(SnapshotError, match="player 1 lacks hearts when the game is over"):
+        MegalandGames.restore([told])
+
+
 # ------------------------------------------------------------------------------------- snapshots of environments
 
 
