@@ -24,7 +24,7 @@ from agents.planner import PlannerAgent
 from agents.threshold import ThresholdAgent
 from agents.valuation import Numbers
 from experiments.options import Parser, opponents_from, whole_number
-from experiments.output import check_writable, going_on, say, screen
+from experiments.output import check_writable, decoration, going_on, say, screen
 from experiments.progress import duration
 from megaland_env import Building, Decisions, MegalandConfig, MegalandGames, rng
 from megaland_env.agent import Agent, make_agent
@@ -222,11 +222,12 @@ def _search(argv: Sequence[str] | None) -> int:
         content = {**settings, "generation": search.generation, "numbers": middle}
         with going_on(f"to go on from the last numbers that were written: {_command(argv, arguments.out)}"):
             write_json(arguments.out, content)
-        console.print(
-            f"generation {search.generation}: mean {found.mean():.4f}, best {found.max():.4f}, "
-            f"{duration(max(0.0, end - time.monotonic()))}",
-            highlight=False,
-        )
+        with decoration("line of this generation"):
+            console.print(
+                f"generation {search.generation}: mean {found.mean():.4f}, best {found.max():.4f}, "
+                f"{duration(max(0.0, end - time.monotonic()))}",
+                highlight=False,
+            )
     return 0
 
 

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 import experiments.train
 from agents.ppo import PPOAgent, load_policy
-from experiments import cli
+from experiments import cli, learning_curves
 from experiments.all_seats import AllSeatsPPO, DivergedError
 from experiments.checkpoints import CheckpointError, checkpoints, last_networks
 from experiments.evaluate import evaluate
@@ -772,3 +772,21 @@ def test_the_policy_of_a_finished_run_is_made_again(tmp_path: Path, whole: Path)
     resume(run)
     as_if_never_stopped(run, whole)
     assert np.isfinite(json.loads((run / "report.json").read_text())["seconds"])
+
+
+def test_the_command_that_draws_curves(tmp_path: Path, whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert learning_curves.main([f"one={whole}", "--out", str(tmp_path / "curve.png")]) == 0
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    shutil.copytree(whole, tmp_path / "empty")
+    header, *_ = (whole / "anchors.csv").read_text().splitlines()
+    (tmp_path / "empty" / "anchors.csv").write_text(f"{header}\n")
+    for words, message in (
+        ([f"one={tmp_path / 'nowhere'}"], "has no learning curve"),
+        ([f"one={tmp_path / 'empty'}"], "nothing was measured in"),
+        ([str(whole)], "must be of the form LABEL=RUN"),
+        ([f"{label}={whole}" for label in "abcdefghi"], "there are 9 labels; a picture has colours for 8"),
+    ):
+        with pytest.raises(SystemExit):
+            learning_curves.main([*words, "--out", str(tmp_path / "other.png")])
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "other.png").exists()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import Console
 
 from experiments import tune
 from experiments.tune import AGENTS, PlannerVariants, ThresholdVariants, planner_numbers, threshold_numbers, worths
@@ -70,3 +72,14 @@ def test_arguments_without_meaning(
         tune.main(["planner", "--minutes", "0.001", "--out", "numbers.json", *words])
     assert message in capsys.readouterr().err
     assert not Path("numbers.json").exists()
+
+
+def test_what_was_found_is_there_even_if_it_cannot_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*_: Any, **__: Any) -> None:
+        raise OSError("nobody listens")
+
+    monkeypatch.setattr(Console, "print", closed)
+    out = tmp_path / "threshold.json"
+    words = ["threshold", "--minutes", "0", "--games", "5", "--variants", "4", "--out", str(out)]
+    assert tune.main(words) == 0
+    assert json.loads(out.read_text())["generation"] == 1
