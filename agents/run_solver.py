@@ -9,7 +9,7 @@ chances, whatever was drawn before. With one unit a treasure, that is the number
 exactly. With treasures of different worth it is exact as long as a treasure's worth does not depend on the others, and
 the treasure deck is so large that a few draws do not change it.
 
-**The recursion.** For a set S of unseen cards, h hearts, k tokens and w units carried, from the last card backwards:
+**The recursion.** For a set S of unseen cards, h hearts, k tokens and w units carried, from the last card backwards::
 
     home(w, k)       = w + (bazaar if w >= bazaar_at) + token * k
     fallen(w, k)     = min(kept, w) + consolation + token * k

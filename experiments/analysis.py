@@ -10,19 +10,19 @@ Polars, or a figure of such a frame. ::
     turns = analysis.buy_turns(records.decisions, records.events, records.seats)
     print(analysis.building_lift(turns))
 
-======================  =================================================================================
-question                functions
-======================  =================================================================================
-which buildings win     ``buy_turns``, then ``building_lift``, ``lift_figure``, ``owners_ahead``
-which markets suit whom ``market_lift``, ``market_figure``
-when to buy what        ``buy_rates``, ``buy_figure``; ``lift_by_stage``, ``stage_figure``
-what is never used      ``building_use``, ``rules_in_play``, ``rules_figure``
-the race to 20          ``race``, ``game_lengths``, ``leaders``, ``race_figure``
-where to sit            ``seat_effects``, ``seat_figure``
-what things are worth   ``worth``, ``worth_figure``; ``runs_by_hearts``, ``exact_runs``, ``runs_figure``
-when to leave           ``run_decisions``, then ``stay_or_leave``, ``leave_figure``, ``card_figure``
-how agents differ       ``styles``, ``style_figure``
-======================  =================================================================================
+=======================  =================================================================================
+question                 functions
+=======================  =================================================================================
+which buildings win      ``buy_turns``, then ``building_lift``, ``lift_figure``, ``owners_ahead``
+which markets suit whom  ``market_lift``, ``market_figure``
+when to buy what         ``buy_rates``, ``buy_figure``; ``lift_by_stage``, ``stage_figure``
+what is never used       ``building_use``, ``rules_in_play``, ``rules_figure``
+the race to 20           ``race``, ``game_lengths``, ``leaders``, ``race_figure``
+where to sit             ``seat_effects``, ``seat_figure``
+what things are worth    ``worth``, ``worth_figure``; ``runs_by_hearts``, ``exact_runs``, ``runs_figure``
+when to leave            ``run_decisions``, then ``stay_or_leave``, ``leave_figure``, ``card_figure``
+how agents differ        ``styles``, ``style_figure``
+=======================  =================================================================================
 
 How effects are told from what merely goes together stands in analysis_buildings.py, how intervals are made in
 analysis_fit.py.

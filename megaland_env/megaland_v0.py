@@ -1,13 +1,15 @@
-"""Megaland in PettingZoo's form: ``env``, ``raw_env`` and ``parallel_env``, also in PettingZoo's registry::
+"""Megaland in PettingZoo's form: ``env``, ``raw_env`` and ``parallel_env``, also in PettingZoo's registry.
 
-from megaland_env import megaland_v0
+An example::
 
-env = megaland_v0.env(render_mode="human")  # or pettingzoo.make("aec", "megaland_v0")
-env.reset(seed=42)
-for agent in env.agent_iter():
-    observation, reward, termination, truncation, info = env.last()
-    over = termination or truncation
-    env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
+    from megaland_env import megaland_v0
+
+    env = megaland_v0.env(render_mode="human")  # or pettingzoo.make("aec", "megaland_v0")
+    env.reset(seed=42)
+    for agent in env.agent_iter():
+        observation, reward, termination, truncation, info = env.last()
+        over = termination or truncation
+        env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 """
 
 from __future__ import annotations
