@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TextIO
 
 from megaland_env.cards import Building, Treasure
-from megaland_env.outside_text import printable
+from megaland_env.outside_text import MOST_SHOWN, printable
 from megaland_env.render import words
 from megaland_env.snapshot import Snapshot
 
@@ -129,8 +129,8 @@ def check_table(snapshot: Snapshot, viewer: int | None, names: Sequence[str] | N
 
 
 def one_line(name: str) -> str:
-    """A name as it can be shown anywhere: one line, of characters that are one column wide each."""
-    return "".join("?" if _is_wide(character) else character for character in printable(name))
+    """A name as it can be shown anywhere: one line, not endless, of characters that are one column wide each."""
+    return "".join("?" if _is_wide(character) else character for character in printable(name, MOST_SHOWN))
 
 
 def _is_wide(character: str) -> bool:
