@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from experiments.record_schema import MEANINGS, SCHEMA_VERSION, TABLES, columns_table
+from megaland_experiments.records.schema import MEANINGS, SCHEMA_VERSION, TABLES, columns_table
 
 TABLES_OF_COLUMNS = "\n".join(f"## {table}\n\n{MEANINGS[table]}\n\n{columns_table(table)}" for table in TABLES)
 
 PAGE = f"""# Records of games
 
 `megaland simulate` writes these tables as Parquet files, version {SCHEMA_VERSION} of the schema, and
-`experiments.records.load` reads them as lazy frames of Polars. In the folder, `manifest.json` says what was played, and
-`<table>/part-00000.parquet` and so on hold the rows; their checksums are in `SHA256SUMS`. [folders.md](folders.md) says
-how to go on after a stop, and what else is true of all folders. This page is generated.
+`megaland_experiments.records.store.load` reads them as lazy frames of Polars. In the folder, `manifest.json` says what
+was played, and `<table>/part-00000.parquet` and so on hold the rows; their checksums are in `SHA256SUMS`.
+[folders.md](folders.md) says how to go on after a stop, and what else is true of all folders. This page is generated.
 
 Text is in the words of the rules, and a column of a building or a treasure ends with its name. What is missing is null,
 never a number; it says so where a column may be null. `game` is the key of all tables.

@@ -25,8 +25,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from megaland_env import bits
 from megaland_env.decisions import Decisions
+from megaland_env.engine import bits
 
 ENTRY_POINT_GROUP = "megaland.agents"
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from megaland_env import bits, piles, rng
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, NUM_ACTIONS, Kind
 from megaland_env.cards import MAX_HEARTS, MAX_PLAYERS, NORMAL_COPIES, NUM_BUILDINGS, NUM_LEVEL_CARDS, Building
-from megaland_env.odds import fall_chance
-from megaland_env.state import Bools, GameState, Ints, Words
+from megaland_env.engine import bits, piles, rng
+from megaland_env.engine.odds import fall_chance
+from megaland_env.engine.state import Bools, GameState, Ints, Words
 
 if TYPE_CHECKING:
     from megaland_env.game import MegalandGames

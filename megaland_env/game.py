@@ -9,18 +9,19 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from megaland_env import bits, rng, snapshot
+from megaland_env import snapshot
 from megaland_env.actions import NUM_ACTIONS, Kind, action_name
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
+from megaland_env.engine import bits, rng
+from megaland_env.engine.events import EventColumns, EventLog, in_words
+from megaland_env.engine.rng import constant
+from megaland_env.engine.rules import ANSWERS, play_on
+from megaland_env.engine.rules.flow import Answer, Moves
+from megaland_env.engine.rules.setup import new_games
+from megaland_env.engine.state import KINDS, NO, ONE, PASS_ONLY, Bools, GameState, Ints, add, put, where
 from megaland_env.errors import IllegalActionError
-from megaland_env.events import EventColumns, EventLog, in_words
 from megaland_env.rewards import NAMED, Outcome, Reward, make_reward, win_shares
-from megaland_env.rng import constant
-from megaland_env.rules import ANSWERS, play_on
-from megaland_env.rules.flow import Answer, Moves
-from megaland_env.rules.setup import new_games
-from megaland_env.state import KINDS, NO, ONE, PASS_ONLY, Bools, GameState, Ints, add, put, where
 
 _BYTE = np.dtype(np.uint8)
 _NO_ACTION = constant(255)

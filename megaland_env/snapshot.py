@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from megaland_env import piles, rng
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, Kind
-from megaland_env.bounds import most_coins
 from megaland_env.cards import (
     BUILDING_COSTS,
     HEART_COSTS,
@@ -24,12 +22,14 @@ from megaland_env.cards import (
     Treasure,
 )
 from megaland_env.config import ConfigError, MegalandConfig
-from megaland_env.rules import RULES
-from megaland_env.rules.buy import can_complete
-from megaland_env.rules.flow import Stage
-from megaland_env.rules.night import ALL_LEVEL_CARDS
-from megaland_env.rules.setup import copies_of, markets
-from megaland_env.state import NO_CARD, NOBODY, NOT_PAYING, GameState
+from megaland_env.engine import piles, rng
+from megaland_env.engine.bounds import most_coins
+from megaland_env.engine.rules import RULES
+from megaland_env.engine.rules.buy import can_complete
+from megaland_env.engine.rules.flow import Stage
+from megaland_env.engine.rules.night import ALL_LEVEL_CARDS
+from megaland_env.engine.rules.setup import copies_of, markets
+from megaland_env.engine.state import NO_CARD, NOBODY, NOT_PAYING, GameState
 
 Snapshot = dict[str, Any]
 

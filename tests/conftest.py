@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-from tests.tables import EngineTable, Table, TwinTable
+from tests.support.tables import EngineTable, Table, TwinTable
 
 
 @pytest.fixture(params=["engine", "twin"])

@@ -17,12 +17,12 @@ with needs("the Gymnasium environment", "envs"):
 
 from megaland_env.actions import NUM_ACTIONS
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
-from megaland_env.envs.opponents import OpponentSpec
-from megaland_env.envs.single_learner import SingleLearnerGames
-from megaland_env.envs.tasks import BuyTask, RunTask, TaskGames
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import RENDER_MODES, render
 from megaland_env.rewards import Reward
+from megaland_env.seats.opponents import OpponentSpec
+from megaland_env.seats.scenarios import BuyTask, RunTask, TaskGames
+from megaland_env.seats.single_learner import SingleLearnerGames
 
 Observation = npt.NDArray[np.float32]
 Info = dict[str, Any]

@@ -19,13 +19,13 @@ with needs("the Gymnasium environment", "envs"):
 
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.envs.gymnasium_env import action_space, observation_space
-from megaland_env.envs.opponents import OpponentSpec
 from megaland_env.envs.reset_mask import checked_reset_mask
-from megaland_env.envs.single_learner import SingleLearnerGames
-from megaland_env.envs.tasks import BuyTask, RunTask, TaskGames
 from megaland_env.observation import encode
 from megaland_env.render import render
 from megaland_env.rewards import Reward
+from megaland_env.seats.opponents import OpponentSpec
+from megaland_env.seats.scenarios import BuyTask, RunTask, TaskGames
+from megaland_env.seats.single_learner import SingleLearnerGames
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]

@@ -18,15 +18,15 @@ with needs("the Gymnasium environment", "envs"):
     from gymnasium.vector import AutoresetMode, VectorEnv
     from gymnasium.vector.utils import batch_space
 
-from megaland_env import rng
 from megaland_env.actions import NUM_ACTIONS, PASS, Kind
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
-from megaland_env.envs.legality import check_illegal, made_legal
+from megaland_env.engine import rng
 from megaland_env.envs.reset_mask import checked_reset_mask
 from megaland_env.game import MegalandGames
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import render
 from megaland_env.rewards import Reward, win_shares
+from megaland_env.seats.legality import check_illegal, made_legal
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]

@@ -15,16 +15,16 @@ with needs("the PettingZoo environment", "envs"):
     from gymnasium import logger, spaces
     from gymnasium.error import ResetNeeded
 
-from megaland_env import rng
 from megaland_env.actions import NUM_ACTIONS, PASS, Kind, action_name
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
-from megaland_env.envs.legality import check_illegal, made_legal
+from megaland_env.engine import rng
 from megaland_env.errors import IllegalActionError
 from megaland_env.game import MegalandGames
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import RENDER_MODES, render
 from megaland_env.rewards import Reward
+from megaland_env.seats.legality import check_illegal, made_legal
 
 # What an environment has from its first reset on, and no more once it is closed.
 _OF_A_GAME = "agents num_agents agent_selection rewards _cumulative_rewards terminations truncations infos".split()

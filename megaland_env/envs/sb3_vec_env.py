@@ -19,17 +19,17 @@ with needs("the Stable-Baselines3 environment", "train"):
     from stable_baselines3.common.vec_env import VecEnv
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
-from megaland_env import rng
 from megaland_env.actions import NUM_ACTIONS
 from megaland_env.agent import Agent
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
-from megaland_env.envs.opponents import Opponents, OpponentSpec
-from megaland_env.envs.single_learner import SingleLearnerGames
-from megaland_env.envs.slots import blocks_of
+from megaland_env.engine import rng
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import render
 from megaland_env.rewards import Reward
+from megaland_env.seats.opponents import Opponents, OpponentSpec
+from megaland_env.seats.single_learner import SingleLearnerGames
+from megaland_env.seats.slots import blocks_of
 
 Info = dict[str, Any]
 

@@ -1,0 +1,1 @@
+"""Players that follow simple rules."""

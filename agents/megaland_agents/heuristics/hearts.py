@@ -1,0 +1,70 @@
+"""``HeartsAgent``: hearts first, and then deep into the level."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_agents.heuristics.base import (
+    TREASURES,
+    Actions,
+    RiskAgent,
+    as_actions,
+    best_building,
+    best_heart,
+    building_worth,
+    check_number,
+    most_held,
+)
+from megaland_env import Decisions, Kind
+from megaland_env.actions import PASS
+
+_HORIZON = 8  # the last round for which it expects a building to pay, as for the threshold agent
+
+
+class HeartsAgent(RiskAgent):
+    """Hearts first: puts all it has into hearts in the first rounds, and then dives deep.
+
+    In the first ``heart_rounds`` rounds it
+
+    - *buys* hearts as long as it can, and a building only with what makes no heart;
+    - *pays* for buildings with what it holds least of, and *stores* what it holds most of, the commoner type first: the
+      next heart needs matching treasures.
+
+    After that it buys the building of most worth, as the threshold agent reckons it, and a heart if there is none to
+    buy. It always leaves only if the chance to fall on the next card is more than ``risk``, which is bold. The rest is
+    as for all heuristics.
+
+    Args:
+        heart_rounds: so many rounds are for hearts.
+        risk: the highest chance to fall with which it stays.
+
+    Raises:
+        ValueError: a parameter is out of range.
+    """
+
+    def __init__(self, heart_rounds: int = 4, risk: float = 0.4) -> None:
+        super().__init__(risk, jump_risk=0.1)
+        check_number("heart_rounds", heart_rounds, "rounds")
+        self.heart_rounds = heart_rounds
+        self._worth = building_worth(_HORIZON)
+
+    def _early(self, decisions: Decisions) -> npt.NDArray[np.bool_]:
+        early: npt.NDArray[np.bool_] = decisions.view.round <= self.heart_rounds
+        return early
+
+    def _buy(self, decisions: Decisions) -> Actions:
+        building = best_building(decisions, self._worth[np.minimum(decisions.view.round, _HORIZON)])
+        heart = best_heart(decisions)
+        hearts_first = (heart != PASS) & (self._early(decisions) | (building == PASS))
+        return np.where(hearts_first, heart, building)
+
+    def _pay(self, decisions: Decisions) -> Actions:
+        held: npt.NDArray[np.int16] = -decisions.view.home[:, 0].astype(np.int16)
+        least = as_actions(most_held(held, decisions.legal[:, TREASURES], common_first=False))
+        return np.where(self._early(decisions), least, super()._pay(decisions))
+
+    def _keep(self, decisions: Decisions) -> Actions:
+        most = as_actions(most_held(decisions.view.home[:, 0], decisions.legal[:, TREASURES]))
+        early = self._early(decisions) & (decisions.kind == Kind.STORE)
+        return np.where(early, most, super()._keep(decisions))

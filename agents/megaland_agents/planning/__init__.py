@@ -1,0 +1,1 @@
+"""Players that compute what is best."""

@@ -1,0 +1,266 @@
+"""``PlannerAgent``: exact optimal stopping in the level, and purchases by what they are worth until the end.
+
+What buildings, hearts and hands are worth is said in valuation.py; when to leave and when to jump follows from that and
+the exact solution of the level run (run_solver.py). It draws no luck.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_agents.heuristics.base import Actions, HeuristicAgent, most_held
+from megaland_agents.planning.run_solver import TOLERANCE, RunModel, solve
+from megaland_agents.planning.valuation import MOST_TOKEN_WORTH, Counts, Floats, Numbers, Valuation
+from megaland_env import Building, Decisions, View
+from megaland_env.actions import BUY_FIRST, HEART_FIRST, JUMP, LEAVE, PASS, STAY
+from megaland_env.cards import (
+    BAZAAR_COINS,
+    BAZAAR_TREASURES,
+    BUILDING_COSTS,
+    HOSPITAL_COINS,
+    MAX_HEARTS,
+    NUM_LEVEL_CARDS,
+    NUM_TREASURES,
+    RABBIT_CARROTS,
+    TEMPLE_COINS,
+    Treasure,
+)
+
+_UNIT = 0.5  # of the solver: half of what a draw is worth on average
+_DRAW = (0.0, 1 / 3, 1 / 3, 1 / 3)  # the worth of a draw in units: it varies, and its mean is 2
+_TRADE = (0.0, 0.0, 0.0, 0.0, 1.0)  # three new treasures for three carrots gain about as much as one more draw
+_MOST_TOKENS = 2
+_MOST_CARRIED = 28  # units
+_TOKEN_STEP = 0.25  # the solver takes a token's worth in these steps, so that there are not too many solutions
+_MOST_COPIES = 2  # of Temples and Bazaars that the solver tells apart
+
+
+class PlannerAgent(HeuristicAgent):
+    """Runs levels by exact optimal stopping, and buys what is worth most by the end of the game.
+
+    - *Stay or leave*: what would be lost by falling, and what the next draw would bring, are both measured by the
+      purchases that hands allow. Their ratio stands for the number of treasures carried in the exact solution of the
+      run, which knows the unseen cards, hearts, jump tokens, Soap Makers, Temples, Bazaars and the rabbit.
+    - *Jump*: by the same solution, which also knows what a token is worth.
+    - *Buy*: the purchase that begins the best plan for the hand; passes when storing is worth more.
+    - *Pay*, *keep*, *Reptile Stable*, *rabbit*: as the plainer players do (``HeuristicAgent``).
+
+    Args:
+        numbers: what its values and plans are made of; any of the following replaces the one in it.
+        boldness, smooth, spite, pace, token, discount, store: as in ``Numbers`` (valuation.py).
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    def __init__(
+        self,
+        numbers: Numbers | None = None,
+        *,
+        boldness: float | None = None,
+        smooth: float | None = None,
+        spite: float | None = None,
+        pace: float | None = None,
+        token: float | None = None,
+        discount: float | None = None,
+        store: float | None = None,
+    ) -> None:
+        super().__init__()
+        if not (numbers is None or isinstance(numbers, Numbers)):
+            raise ValueError(f"numbers is {numbers!r}; it must be Numbers (valuation.py), or each by its own name")
+        changes = {
+            "boldness": boldness,
+            "smooth": smooth,
+            "spite": spite,
+            "pace": pace,
+            "token": token,
+            "discount": discount,
+            "store": store,
+        }
+        given = {name: number for name, number in changes.items() if number is not None}
+        self._numbers = replace(Numbers() if numbers is None else numbers, **given)  # type: ignore[arg-type]
+
+    def numbers(self, decisions: Decisions) -> Numbers:
+        """The numbers to decide these with. Variants that play at once (the tuning) replace this."""
+        return self._numbers
+
+    # ------------------------------------------------------------------------------------------------- the level
+
+    def _run(self, decisions: Decisions) -> Actions:
+        numbers = self.numbers(decisions)
+        situation = _Situation(decisions, numbers)
+        dares = situation.look_up("leave") * np.asarray(numbers.boldness, np.float32)
+        return np.where(situation.carried < dares, STAY, LEAVE).astype(np.uint8)
+
+    def _jump(self, decisions: Decisions) -> Actions:
+        situation = _Situation(decisions, self.numbers(decisions))
+        return np.where(situation.carried > situation.look_up("jump"), JUMP, PASS).astype(np.uint8)
+
+    # ------------------------------------------------------------------------------------------------- the purchases
+
+    def _buy(self, decisions: Decisions) -> Actions:
+        values = Valuation(decisions, self.numbers(decisions))
+        hand = decisions.view.home.T[:, 0].astype(np.int8)
+        legal = decisions.legal.T
+        rows = np.arange(len(decisions))
+        falling = -np.sort(-hand, axis=0)  # (6, M) most held first: what is paid first
+        best, choice = values.hand_unspent(hand), np.full(len(decisions), PASS, np.uint8)
+        for cost in range(NUM_TREASURES, 0, -1):  # of plans that are equal, the dearer purchase first
+            candidates = np.flatnonzero(cost == BUILDING_COSTS)
+            allowed = legal[BUY_FIRST + candidates]
+            worth = np.where(allowed, values.building[candidates], -np.inf)
+            first = worth.argmax(axis=0)
+            paid = falling.copy()
+            paid[:cost] -= 1
+            np.maximum(paid, 0, out=paid)
+            plan = worth[first, rows] + values.hand(paid, values.spend_without(cost))
+            better = plan > best
+            best = np.where(better, plan, best)
+            choice[better] = (BUY_FIRST + candidates[first])[better]
+        hearts = legal[HEART_FIRST : HEART_FIRST + NUM_TREASURES]
+        treasure = most_held(hand.T, hearts.T)
+        paid = hand.copy()
+        paid[treasure, rows] -= values.heart_cost
+        np.maximum(paid, 0, out=paid)
+        plan = np.where(hearts.any(axis=0), values.heart + values.hand(paid, heart=False), -np.inf)
+        return np.where(plan > best, HEART_FIRST + treasure, choice).astype(np.uint8)
+
+
+class _Situation:
+    """A run in the terms of the solver, for M rows.
+
+    Attributes:
+        carried: (M,) what would be lost by falling, in draws of average worth.
+    """
+
+    def __init__(self, decisions: Decisions, numbers: Numbers) -> None:
+        view = decisions.view
+        values = Valuation(decisions, numbers)
+        own = view.buildings.T[:, 0]
+        home, brought = (hand.T[:, 0].astype(np.int8) for hand in (view.home, view.carried))
+        carried = brought.sum(axis=0).astype(np.float32)
+        bazaars = own[Building.BAZAAR_OF_ODDITIES]
+        pays_bazaar = carried >= BAZAAR_TREASURES
+
+        # Hands are worth more in jumps than in steps; between their worth and that of any treasures lies the truth.
+        usual = values.spend[4] / 4
+        smooth = np.asarray(numbers.smooth, np.float32)
+        gain = (1 - smooth) * (values.hand(home + brought) - values.hand(home)) + smooth * usual * carried
+        gain += BAZAAR_COINS * bazaars * pays_bazaar
+        draw = (1 - smooth) * _worth_of_a_draw(view, values, home + brought) + smooth * usual
+        draw = np.maximum(draw, np.float32(1e-3))
+
+        spared = np.minimum(own[Building.HERB_HUT], carried) * gain / np.maximum(carried, 1)  # L7
+        spared += own[Building.LABORATORY] * draw
+        hospitals = np.asarray(numbers.spite, np.float32) * HOSPITAL_COINS * _neighbours_hospitals(view)
+        self.carried = (gain - spared + hospitals) / draw
+
+        self._at = ((view.unseen.T * _CARD_BITS[:, None]).sum(axis=0) * (MAX_HEARTS + 1) + view.hearts.T[0]) * (
+            _MOST_TOKENS + 1
+        ) + np.minimum(view.jumps.T[0], _MOST_TOKENS)
+        self._key = _pack(
+            own[Building.SOAP_MAKERS] > 0,
+            np.minimum(own[Building.TEMPLE_OF_ZOZ], _MOST_COPIES),
+            np.minimum(bazaars, _MOST_COPIES) * ~pays_bazaar,
+            brought[Treasure.CARROT] >= RABBIT_CARROTS,
+            # In the last round a token is worth nothing any more.
+            np.where(values.nights < 1.5, 0, np.rint(np.asarray(numbers.token) / _TOKEN_STEP)),
+        )
+
+    def look_up(self, what: str) -> Floats:
+        """(M,) from how many draws carried on it is better to ``"leave"``, or to ``"jump"``."""
+        found = np.empty(self._at.size, np.float32)
+        for key in np.flatnonzero(np.bincount(self._key)):
+            rows = np.flatnonzero(self._key == key)
+            table: Floats = getattr(_limits(int(key)), what)
+            found[rows] = table.take(self._at[rows])
+        return found
+
+
+def _worth_of_a_draw(view: View, values: Valuation, hand: Counts) -> Floats:
+    """(M,) what one more treasure adds to the worth of a hand on average (D1)."""
+    deck = view.deck.T.astype(np.float32)
+    deck = np.where(deck.sum(axis=0) > 0, deck, view.discard.T)
+    now = values.hand(hand)
+    total = np.zeros_like(now)
+    for treasure in Treasure:
+        more = hand.copy()
+        more[treasure] += 1
+        total += deck[treasure] * (values.hand(more) - now)
+    mean: Floats = total / np.maximum(deck.sum(axis=0), 1)
+    return mean
+
+
+def _neighbours_hospitals(view: View) -> npt.NDArray[np.uint8]:
+    """(M,) how many pay when the deciding seat falls (L7); with two players the one neighbour counts once."""
+    others = view.buildings.T[Building.HOSPITAL, 1:]
+    neighbours: npt.NDArray[np.uint8] = others[0] + others[-1] if len(others) > 1 else others[0]
+    return neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class _Limits:
+    """From what is carried on (in draws) it is better to leave or to jump: flat (1024, 9, tokens)."""
+
+    leave: Floats
+    jump: Floats
+
+
+_KEYS = (2, _MOST_COPIES + 1, _MOST_COPIES + 1, 2, round(MOST_TOKEN_WORTH / _TOKEN_STEP) + 1)
+_CARD_BITS = 1 << np.arange(NUM_LEVEL_CARDS)
+
+
+def _pack(*parts: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    return np.ravel_multi_index(tuple(part.astype(np.int64) for part in parts), _KEYS)
+
+
+@lru_cache(maxsize=1024)
+def _limits(key: int) -> _Limits:
+    soap, temples, bazaars, carrots, token = (int(part) for part in np.unravel_index(key, _KEYS))
+    coin = 1 / _UNIT  # a coin is worth about as much as a draw
+    solution = solve(
+        RunModel(
+            draw=_DRAW,
+            trade=_TRADE if carrots else (),
+            soap_makers=bool(soap),
+            serpent=TEMPLE_COINS * temples * coin,
+            bazaar=BAZAAR_COINS * bazaars * coin,
+            bazaar_at=round(BAZAAR_TREASURES / _UNIT),
+            token=token * _TOKEN_STEP * coin,
+            most_tokens=_MOST_TOKENS,
+            most_carried=_MOST_CARRIED,
+        )
+    )
+    return _Limits(
+        leave=_last_above(solution.stay - solution.leave) * np.float32(_UNIT),
+        jump=_first_above(solution.jump - solution.walk) * np.float32(_UNIT),
+    )
+
+
+def _last_above(gain: npt.NDArray[np.float64]) -> Floats:
+    """Flat: the largest number carried with a gain, between numbers by interpolation; infinity if it is the last."""
+    above = gain > TOLERANCE
+    last = gain.shape[-1] - 1 - above[..., ::-1].argmax(axis=-1)
+    here = np.take_along_axis(gain, last[..., None], -1)[..., 0]
+    after = np.take_along_axis(gain, np.minimum(last + 1, gain.shape[-1] - 1)[..., None], -1)[..., 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit = last + here / (here - after)
+    limit[last == gain.shape[-1] - 1] = np.inf
+    limit[~above.any(axis=-1)] = -np.inf
+    flat: Floats = limit.astype(np.float32).reshape(-1)
+    return flat
+
+
+def _first_above(gain: npt.NDArray[np.float64]) -> Floats:
+    """Flat: the smallest number carried with a gain; minus infinity if it is the first, infinity if there is none."""
+    above = gain > TOLERANCE
+    first = above.argmax(axis=-1)
+    limit = np.where(first == 0, -np.inf, first - 0.5)
+    limit[~above.any(axis=-1)] = np.inf
+    flat: Floats = limit.astype(np.float32).reshape(-1)
+    return flat

@@ -1,0 +1,168 @@
+"""The race to 20 coins: how it goes, how long it takes, when it is decided, and whether it matters where one sits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from megaland_env.cards import WINNING_COINS
+from megaland_experiments.analysis.fit import Frame, fit
+from megaland_experiments.shared.intervals import share_interval
+from megaland_experiments.shared.plots import ANCHOR_COLOUR, POINTS, SERIES, dots, grid, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FEWEST = 100
+"""Rounds that fewer games have are left out: what their coins are says nothing."""
+
+
+def race(rounds: Frame, seats: Frame) -> pl.DataFrame:
+    """How the coins of winners and of the others grow.
+
+    Returns:
+        For each round, and for those who have ``won`` in the end and those who have not: ``seats`` that played it, the
+        ``mean`` of their coins at its end, and the ``tenth`` and the ``ninetieth`` percentile. Games that are over are
+        not in it any more.
+    """
+    coins = pl.col("coins")
+    return (
+        rounds.lazy()
+        .select("game", "seat", "round", "coins")
+        .join(seats.lazy().select("game", "seat", "won"), on=["game", "seat"])
+        .group_by("round", "won")
+        .agg(
+            pl.len().alias("seats"),
+            coins.mean().alias("mean"),
+            coins.quantile(0.1).alias("tenth"),
+            coins.quantile(0.9).alias("ninetieth"),
+        )
+        .sort("won", "round")
+        .collect()
+    )
+
+
+def game_lengths(games: Frame) -> pl.DataFrame:
+    """How many ``games`` have so many ``rounds``, and their ``share``."""
+    return (
+        games.lazy()
+        .group_by("rounds")
+        .agg(pl.len().alias("games"))
+        .sort("rounds")
+        .with_columns((pl.col("games") / pl.col("games").sum()).alias("share"))
+        .collect()
+    )
+
+
+def leaders(rounds: Frame, seats: Frame) -> pl.DataFrame:
+    """How early a game is decided.
+
+    Returns:
+        For each ``round``: the ``games`` that go on after it and have one single richest player then, the mean win
+        share of that player (``value``) with its 95 % interval, and the ``par`` of equals.
+    """
+    lasts = pl.col("round") < pl.col("round").max().over("game")
+    ahead = (
+        rounds.lazy()
+        .select("game", "seat", "num_players", "round", "coins")
+        .filter(lasts)
+        .filter(pl.col("coins") == pl.col("coins").max().over("game", "round"))
+        .filter(pl.len().over("game", "round") == 1)
+        .join(seats.lazy().select("game", "seat", "win_share"), on=["game", "seat"])
+        .collect()
+    )
+    rows = []
+    for (number,), part in sorted(ahead.partition_by("round", as_dict=True).items()):
+        if len(part) >= FEWEST:
+            low, high = share_interval(part["win_share"].to_numpy())
+            par = float((1 / part["num_players"]).mean())
+            value = float(part["win_share"].mean())
+            rows.append({"round": number, "games": len(part), "value": value, "low": low, "high": high, "par": par})
+    columns = {"round": pl.Int64, "games": pl.Int64, **dict.fromkeys(("value", "low", "high", "par"), pl.Float64)}
+    return pl.DataFrame(rows, schema=columns)
+
+
+def race_figure(rounds: Frame, seats: Frame, games: Frame, title: str = "") -> Figure:
+    """``race``, ``game_lengths`` and ``leaders`` side by side."""
+    shown = race(rounds, seats).filter(pl.col("seats") >= FEWEST)
+    lengths = game_lengths(games)
+    figure = new_figure(13, 4.2, title)
+    coins, length, lead = figure.subplots(1, 3)
+    for number, (won, name) in enumerate(((True, "winners"), (False, "the others"))):
+        rows = shown.filter(pl.col("won") == won)
+        colour, marker = SERIES[number]
+        coins.fill_between(rows["round"], rows["tenth"], rows["ninetieth"], color=colour, alpha=0.15, linewidth=0)
+        coins.plot(rows["round"], rows["mean"], color=colour, marker=marker, markersize=4, label=name)
+    coins.axhline(WINNING_COINS, color=ANCHOR_COLOUR, zorder=0)
+    coins.set_title("Coins after each round: mean, and\nthe middle eight of ten, of games that still run")
+    coins.set_xlabel("round")
+    coins.set_ylabel("coins")
+    coins.legend(frameon=False, loc="lower right")
+    length.bar(lengths["rounds"], POINTS * lengths["share"], 0.8, color=SERIES[0][0])
+    length.set_title("How long games last")
+    length.set_xlabel("rounds")
+    length.set_ylabel("games, %")
+    rows = leaders(rounds, seats)
+    errors = np.stack([rows["value"] - rows["low"], rows["high"] - rows["value"]])
+    lead.errorbar(
+        rows["round"],
+        POINTS * rows["value"],
+        yerr=POINTS * errors,
+        color=SERIES[0][0],
+        marker=SERIES[0][1],
+        markersize=4,
+        capsize=2,
+    )
+    lead.plot(rows["round"], POINTS * rows["par"], color=ANCHOR_COLOUR, linewidth=1)
+    lead.set_ylim(0, 100)
+    lead.set_title("How often the player who leads\nafter a round wins (grey: any player)")
+    lead.set_xlabel("round")
+    lead.set_ylabel("wins, %")
+    for axes, along in ((coins, "both"), (length, "y"), (lead, "both")):
+        grid(axes, along)
+    return figure
+
+
+# ------------------------------------------------------------------------------------------------------ seats
+
+
+def seat_effects(seats: Frame) -> pl.DataFrame:
+    """Whether it matters where one sits, and who begins.
+
+    Returns:
+        For each number of players, ``by`` seat and by place in the turn order of the first round, and for each
+        ``place``: its win share less that of equals (``value``), with a 95 % interval, where the agents are the same.
+    """
+    table = seats.lazy().select("game", "num_players", "agent", "seat", "turn", "win_share").collect()
+    parts = []
+    for (players,), rows in sorted(table.partition_by("num_players", as_dict=True).items()):
+        for by in ("seat", "turn"):
+            flags = rows.with_columns((pl.col(by) == place).alias(f"at {place}") for place in range(players))
+            for place in range(players):
+                # Compared with the others at the table: the mean of all is par, so a seat is so much above it.
+                found = fit(flags, "win_share", [f"at {place}"], groups=["agent"])
+                scale = (players - 1) / players
+                values = (float(part[0]) * scale for part in found[1:])
+                parts.append((int(players), by, place, *values))
+    columns = ["num_players", "by", "place", "value", "low", "high"]
+    return pl.DataFrame(parts, schema=columns, orient="row").with_columns(pl.col("value", "low", "high").fill_nan(None))
+
+
+def seat_figure(effects: pl.DataFrame, title: str = "") -> Figure:
+    """The effects of ``seat_effects``, in points, a panel for each number of players."""
+    tables = effects["num_players"].unique().sort().to_list()
+    figure = new_figure(2 + 4.5 * len(tables), 3.2, title)
+    for axes, players in zip(figure.subplots(1, len(tables), squeeze=False)[0], tables, strict=True):
+        for number, (by, name) in enumerate((("turn", "place in the first turn order"), ("seat", "seat"))):
+            rows = effects.filter(pl.col("num_players") == players, pl.col("by") == by)
+            labels = [str(place + 1) for place in rows["place"]]
+            values = (POINTS * rows[column].to_numpy() for column in ("value", "low", "high"))
+            dots(axes, labels, *values, series=number, offset=0.3 * number - 0.15, name=name)
+        axes.set_title(f"{players} players, equals win {POINTS / players:.0f} %")
+        axes.set_xlabel("win share above par, percentage points")
+        axes.set_ylabel("first, second, ...")
+    handles, names = axes.get_legend_handles_labels()
+    figure.legend(handles, names, frameon=False, loc="outside lower center", ncols=2)
+    return figure

@@ -1,0 +1,1 @@
+"""Playing many games, on one core or several."""

@@ -1,0 +1,341 @@
+"""Plays the games of evaluations and tournaments: line-ups on shared luck, chunk by chunk, in one process or several.
+
+Luck is by address, so the results depend neither on how the games are cut into chunks nor on who plays them. Chunks are
+played in portions of some seconds, whatever the agents: how large they are follows from how long the last ones took.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env import MegalandConfig
+from megaland_env.agent import Agent, make_agent
+from megaland_env.engine import rng
+from megaland_experiments.matches.executors import Tell, make_agents, run_jobs
+from megaland_experiments.matches.line_ups import LineUp
+from megaland_experiments.matches.playing import DEFAULT_BATCH, Matches, Progress, concatenate, play
+
+PORTION_SECONDS = 30.0
+"""What a portion should take; so much work may be lost when a run is stopped."""
+
+WORTH_SENDING = 1024
+"""Games; fewer are not divided among processes."""
+
+FIRST_CHUNK = 16
+"""Seeds in the first chunk of an agent whose speed is not known yet, and the fewest in any portion but the last."""
+
+MOST_SEEDS = 2**24  # a count in an address of chance (rng.py)
+
+
+class Chunk(NamedTuple):
+    """The games of one line-up on some seeds: ``number`` of them from position ``first``, P games each."""
+
+    line_up: int
+    first: int
+    number: int
+
+
+Portion = tuple[Chunk, ...]
+"""Chunks that are played together; their line-ups have the same number of players."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is to be played; the results follow from it alone.
+
+    Attributes:
+        agents: the agents, or their names.
+        names: what they are called.
+        config: of the games; each line-up is played with its own number of players.
+        line_ups: the line-ups.
+        games: how many games each of them plays, before that is rounded up to whole rotations.
+        seed: the base seed. The i-th seed of a game is that of ``rng.run_seeds``, the same for all line-ups.
+
+    Raises:
+        ValueError: ``games`` is out of range, or ``seed`` no integer.
+    """
+
+    agents: tuple[str | Agent, ...]
+    names: tuple[str, ...]
+    config: MegalandConfig
+    line_ups: tuple[LineUp, ...]
+    games: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        most = MOST_SEEDS * min(line_up.num_players for line_up in self.line_ups)
+        if isinstance(self.games, bool) or not isinstance(self.games, (int, np.integer)):
+            raise ValueError(f"games is {self.games!r}; it must be a whole number")
+        if not 1 <= self.games <= most:
+            raise ValueError(f"games is {self.games}; it must be from 1 to {most}")
+        rng.as_words([self.seed])
+
+    def num_seeds(self, line_up: int) -> int:
+        """On how much different luck a line-up plays."""
+        return -(-self.games // self.line_ups[line_up].num_players)
+
+    @cached_property
+    def total_games(self) -> int:
+        """Of all line-ups."""
+        return sum(self.num_seeds(k) * line_up.num_players for k, line_up in enumerate(self.line_ups))
+
+    def games_of(self, chunk: Chunk) -> int:
+        """How many games a chunk has."""
+        return chunk.number * self.line_ups[chunk.line_up].num_players
+
+    def seeds(self, chunk: Chunk) -> npt.NDArray[np.uint64]:
+        """(number * P,) the seed of each game of a chunk: each seed P times."""
+        seeds = seeds_from(self.seed, np.arange(chunk.first, chunk.first + chunk.number))
+        return np.repeat(seeds, self.line_ups[chunk.line_up].num_players)
+
+    def seats(self, chunk: Chunk) -> npt.NDArray[np.int64]:
+        """(number * P, P) who sits where in each game of a chunk."""
+        return self.line_ups[chunk.line_up].seats(chunk.first, chunk.number)
+
+
+def seeds_from(seed: int, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """(n,) the seeds at positions below ``MOST_SEEDS`` of the sequence that ``seed`` begins; no two are equal."""
+    return rng.run_seeds(seed, positions, rng.Run.ARENA)
+
+
+class Store(Protocol):
+    """Where finished chunks are kept."""
+
+    def chunks(self) -> list[Chunk]:
+        """Those that are there already."""
+        ...
+
+    def add(self, chunk: Chunk, matches: Matches) -> None:
+        """Keep one more."""
+        ...
+
+    def get(self, chunk: Chunk) -> Matches:
+        """One that was kept."""
+        ...
+
+
+class Memory:
+    """Keeps chunks as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Chunk, Matches] = {}
+
+    def chunks(self) -> list[Chunk]:
+        """Those that are there already."""
+        return list(self._kept)
+
+    def add(self, chunk: Chunk, matches: Matches) -> None:
+        """Keep one more."""
+        self._kept[chunk] = matches
+
+    def get(self, chunk: Chunk) -> Matches:
+        """One that was kept."""
+        return self._kept[chunk]
+
+
+def play_all(
+    plan: Plan,
+    *,
+    workers: int = 1,
+    batch: int = DEFAULT_BATCH,
+    store: Store | None = None,
+    progress: Progress | None = None,
+) -> list[Matches]:
+    """Play what is not yet in the store, line-up by line-up.
+
+    Args:
+        plan: what is to be played.
+        workers: how many processes play; with more than one, agents must be named rather than made.
+        batch: how many games run at once in each.
+        store: has the chunks that are finished, and gets those that will be.
+        progress: told the number of games played, and the total.
+
+    Returns:
+        For each line-up its games, in the order of seeds and rotations.
+
+    Raises:
+        AgentError: an agent failed, or chose what it may not.
+        ChildProcessError: a worker process died.
+        ValueError: there is no such agent, or an argument has no meaning.
+    """
+    check_workers(plan, workers)
+    agents = [make_agent(agent) for agent in plan.agents]  # before anything is played, also where others play
+    store = Memory() if store is None else store
+    schedule = _Schedule(plan, store.chunks(), workers)
+    tell: Progress = progress or (lambda finished, total: None)
+    tell(schedule.finished, plan.total_games)
+    if workers == 1 or schedule.is_over():
+        _play_here(plan, agents, schedule, store, batch, tell)
+    else:
+        _play_there(plan, schedule, store, batch, tell, workers)
+    return [line_up_matches(plan, store, line_up) for line_up in range(len(plan.line_ups))]
+
+
+def check_workers(plan: Plan, workers: int) -> None:
+    """Check the number of processes that are to play.
+
+    Raises:
+        ValueError: it is below 1, or above 1 where an agent is an object.
+    """
+    if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1:
+        raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
+    objects = [name for name, agent in zip(plan.names, plan.agents, strict=True) if not isinstance(agent, str)]
+    if workers > 1 and objects:
+        raise ValueError(
+            f"workers is {workers}, but {objects[0]!r} is an object; only agents by name can be sent there"
+        )
+
+
+def line_up_matches(plan: Plan, store: Store, line_up: int) -> Matches:
+    """The games of a line-up, in the order of seeds and rotations, as far as they are in the store."""
+    chunks = sorted(chunk for chunk in store.chunks() if chunk.line_up == line_up)
+    return concatenate([store.get(chunk) for chunk in chunks])
+
+
+def is_finished(plan: Plan, store: Store, line_up: int) -> bool:
+    """Whether all games of a line-up are in the store."""
+    return sum(chunk.number for chunk in store.chunks() if chunk.line_up == line_up) == plan.num_seeds(line_up)
+
+
+class _Schedule:
+    """Cuts what is left to play into portions: chunks of one number of players that take ``PORTION_SECONDS`` in all."""
+
+    def __init__(self, plan: Plan, done: list[Chunk], workers: int) -> None:
+        self._plan = plan
+        self._workers = workers
+        self._costs: dict[int, float] = {}  # for each agent the least seconds a game of a portion with it
+        self._gaps = _gaps(plan, done)
+        self._games_left = sum(map(plan.games_of, self._gaps))
+        self.finished = sum(map(plan.games_of, done))
+
+    def is_over(self) -> bool:
+        """Whether everything has been given out."""
+        return not self._gaps
+
+    def next(self) -> Portion:
+        """Give out a portion. Many line-ups may share one, since many games at once are played sooner."""
+        players = self._plan.line_ups[self._gaps[0].line_up].num_players
+        a_part = -(-self._games_left // self._workers)  # so that all have something to do to the end
+        most = min(DEFAULT_BATCH, max(a_part, WORTH_SENDING))
+        portion: list[Chunk] = []
+        games, seconds = 0, 0.0
+        while self._gaps:
+            gap = self._gaps[0]
+            cost = self._cost(gap.line_up)
+            if portion and (cost is None or self._plan.line_ups[gap.line_up].num_players != players):
+                break
+            if cost is None:
+                number = FIRST_CHUNK
+            else:
+                in_time = int((PORTION_SECONDS - seconds) / (cost * players))
+                number = max(min((most - games) // players, in_time), 0 if portion else FIRST_CHUNK)
+            number = min(number, gap.number)
+            if number == 0:
+                break
+            portion.append(Chunk(gap.line_up, gap.first, number))
+            left = Chunk(gap.line_up, gap.first + number, gap.number - number)
+            self._gaps[:1] = [left] if left.number else []
+            games += number * players
+            if cost is None:
+                break
+            seconds += number * players * cost
+        self._games_left -= games
+        return tuple(portion)
+
+    def _cost(self, line_up: int) -> float | None:
+        """Seconds a game, by the slowest agent of the line-up; none while one of them is not known."""
+        costs = [self._costs.get(agent, 0.0) for agent in self._plan.line_ups[line_up].counts()]
+        return max(costs) if all(costs) else None
+
+    def done(self, portion: Portion, seconds: float) -> None:
+        """Take note of a portion that was played."""
+        games = sum(map(self._plan.games_of, portion))
+        for chunk in portion:
+            for agent in self._plan.line_ups[chunk.line_up].counts():
+                self._costs[agent] = min(seconds / games, self._costs.get(agent, seconds / games))
+        self.finished += games
+
+
+def _gaps(plan: Plan, done: list[Chunk]) -> list[Chunk]:
+    """What is left to play."""
+    gaps = []
+    for line_up in range(len(plan.line_ups)):
+        reached = 0
+        end = Chunk(line_up, plan.num_seeds(line_up), 0)
+        for chunk in [*sorted(chunk for chunk in done if chunk.line_up == line_up), end]:
+            if chunk.first > reached:
+                gaps.append(Chunk(line_up, reached, chunk.first - reached))
+            reached = chunk.first + chunk.number
+    return gaps
+
+
+def _play_portion(
+    plan: Plan, agents: Sequence[Agent], portion: Portion, batch: int, progress: Progress | None = None
+) -> tuple[list[Matches], float]:
+    """The games of each chunk, and the seconds they took."""
+    began = time.perf_counter()
+    matches = play(
+        replace(plan.config, num_players=plan.line_ups[portion[0].line_up].num_players),
+        agents,
+        np.concatenate([plan.seats(chunk) for chunk in portion]),
+        np.concatenate([plan.seeds(chunk) for chunk in portion]),
+        batch=batch,
+        progress=progress,
+        names=plan.names,
+    )
+    ends = np.cumsum([plan.games_of(chunk) for chunk in portion])
+    parts = [matches[end - plan.games_of(chunk) : end] for chunk, end in zip(portion, ends, strict=True)]
+    return parts, time.perf_counter() - began
+
+
+def _play_here(
+    plan: Plan, agents: Sequence[Agent], schedule: _Schedule, store: Store, batch: int, tell: Progress
+) -> None:
+    def tell_in_portion(finished: float, _: float) -> None:
+        tell(schedule.finished + finished, plan.total_games)
+
+    while not schedule.is_over():
+        portion = schedule.next()
+        parts, seconds = _play_portion(plan, agents, portion, batch, tell_in_portion)
+        for chunk, matches in zip(portion, parts, strict=True):
+            store.add(chunk, matches)
+        schedule.done(portion, seconds)
+
+
+# ------------------------------------------------------------------------------------------------------ processes
+
+
+def _play_there(plan: Plan, schedule: _Schedule, store: Store, batch: int, tell: Progress, workers: int) -> None:
+    def portions() -> Iterator[Portion]:
+        while not schedule.is_over():
+            yield schedule.next()
+
+    def done(portion: Portion, result: tuple[list[Matches], float]) -> None:
+        parts, seconds = result
+        for chunk, matches in zip(portion, parts, strict=True):
+            store.add(chunk, matches)
+        schedule.done(portion, seconds)
+
+    def under_way(games: float) -> None:
+        tell(schedule.finished + games, plan.total_games)
+
+    run_jobs(_begin_worker, (plan, batch), portions(), done, workers, under_way)
+    tell(schedule.finished, plan.total_games)
+
+
+def _begin_worker(plan: Plan, batch: int) -> Callable[[Portion, Tell], tuple[list[Matches], float]]:
+    agents: list[Agent] = []
+
+    def play_mine(portion: Portion, tell: Tell) -> tuple[list[Matches], float]:
+        if not agents:
+            agents.extend(make_agents(plan.agents))
+        return _play_portion(plan, agents, portion, batch, lambda games, _: tell(games))
+
+    return play_mine

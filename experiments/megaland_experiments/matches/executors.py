@@ -1,0 +1,128 @@
+"""Work divided among processes: whatever goes wrong in one, none is left behind, and what was done is kept."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
+
+from megaland_env.agent import Agent, make_agent
+from megaland_experiments.matches.playing import SECONDS_BETWEEN_REPORTS, AgentError
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+Tell = Callable[[float], None]
+"""Called in a worker process, at most twice a second, with how much of its job is done."""
+
+
+def run_jobs(
+    begin: Callable[..., Callable[[Job, Tell], Result]],
+    arguments: tuple[Any, ...],
+    jobs: Iterable[Job],
+    done: Callable[[Job, Result], None],
+    workers: int,
+    under_way: Callable[[float], None] | None = None,
+) -> None:
+    """Do all jobs in processes of their own.
+
+    Args:
+        begin: called once in each process; returns what does a job there and now and then tells how much of it is done,
+            in whatever unit. Like the jobs and their results it is sent between processes, so it must be a function of
+            a module.
+        arguments: its arguments.
+        jobs: a job is taken whenever a process is free for it.
+        done: called here with each job and its result, as they come.
+        workers: the number of processes.
+        under_way: called here about twice a second with how much of all running jobs is done.
+
+    Raises:
+        AgentError: of the first job that raised it. No more jobs are begun then, but those that were are done.
+        ChildProcessError: a process died.
+    """
+    # Spawned rather than forked: a copy of a process that has threads, as PyTorch does, may wait for ever.
+    context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    told = context.SimpleQueue()
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(told, begin, arguments))
+    waiting = enumerate(jobs)
+    running: dict[Future[Result], tuple[int, Job]] = {}
+    parts: dict[int, float] = {}  # how much of each running job is done
+    failure: AgentError | None = None
+    try:
+        while True:
+            while failure is None and len(running) < workers:
+                try:
+                    number, job = next(waiting)
+                except StopIteration:
+                    break
+                running[pool.submit(_do, number, job)] = (number, job)
+                parts[number] = 0.0
+            if not running:
+                break
+            finished = wait(running, timeout=SECONDS_BETWEEN_REPORTS, return_when=FIRST_COMPLETED).done
+            while not told.empty():
+                number, part = told.get()
+                if number in parts:  # else it has ended
+                    parts[number] = part
+            for future in finished:
+                number, job = running.pop(future)
+                del parts[number]
+                try:
+                    result = future.result()
+                except AgentError as error:  # what is being played is kept, too
+                    failure = failure or error
+                    continue
+                done(job, result)
+            if under_way is not None:
+                under_way(sum(parts.values()))
+    except BaseException as error:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        pool.shutdown(cancel_futures=True)
+        if isinstance(error, BrokenProcessPool):
+            message = "a worker process died; perhaps there was not memory enough for so many (--workers)"
+            raise ChildProcessError(message) from None
+        raise
+    pool.shutdown()
+    if failure is not None:
+        raise failure
+
+
+def make_agents(agents: Sequence[str | Agent]) -> list[Agent]:
+    """The agents of a worker process. PyTorch gets one thread there, since the processes share the cores already."""
+    made = [make_agent(agent) for agent in agents]
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+    return made
+
+
+_do_mine: Callable[[Any, Tell], Any]
+"""What a worker process does."""
+
+_told: Any
+"""Where a worker process tells how much of a job is done."""
+
+
+def _begin(told: Any, begin: Callable[..., Callable[[Any, Tell], Any]], arguments: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # end at once and without a word; the parent says what is to be said
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    global _do_mine, _told
+    _told = told
+    _do_mine = begin(*arguments)
+
+
+def _do(number: int, job: Any) -> Any:
+    return _do_mine(job, lambda part: _told.put((number, part)))
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for its next job for ever."""
+    parent: Any = multiprocessing.parent_process()
+    parent.join()
+    os._exit(1)

@@ -1,0 +1,1 @@
+"""What decisions an agent makes."""

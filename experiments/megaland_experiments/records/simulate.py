@@ -1,0 +1,352 @@
+"""Games between agents, recorded: what analyses are made of.
+
+``simulate`` plays and writes; ``megaland simulate`` does it from the command line. Unlike in a tournament every game
+has luck of its own, so that games are independent of each other; whoever sits at a table, it moves on by one seat from
+game to game, so that all have every seat equally often.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env import MegalandConfig
+from megaland_env.agent import Agent, make_agent
+from megaland_env.engine import rng
+from megaland_env.files import make_folder
+from megaland_experiments.matches.arena import MOST_SEEDS, seeds_from
+from megaland_experiments.matches.executors import Tell, make_agents, run_jobs
+from megaland_experiments.matches.line_ups import MIXED, LineUp, make_line_ups
+from megaland_experiments.matches.playing import AgentError, Progress, play
+from megaland_experiments.options import config_from, config_words
+from megaland_experiments.records.schema import TABLES
+from megaland_experiments.records.simulate_options import DEFAULT_FOLDER, DEFAULT_GAMES, DEFAULT_PART, DEFAULT_PLAYERS
+from megaland_experiments.records.store import (
+    Part,
+    Records,
+    finish,
+    is_whole,
+    name_of,
+    parts_of,
+    records_in,
+    work_of,
+    write,
+)
+from megaland_experiments.records.tables import Names, Recorder, tables
+from megaland_experiments.shared.agent_files import policies_of
+from megaland_experiments.shared.output import going_on, say, screen
+from megaland_experiments.shared.progress import progress_bar
+from megaland_experiments.shared.run_folder import RunFolder, Stored, Work, claim
+
+LARGEST_PART = 65_536
+
+
+def simulate(
+    agents: Sequence[str],
+    out: str | Path,
+    *,
+    games: int = DEFAULT_GAMES,
+    num_players: int | Sequence[int] = DEFAULT_PLAYERS,
+    seed: int = 0,
+    decisions: float = 1.0,
+    config: MegalandConfig | None = None,
+    workers: int = 1,
+    part: int = DEFAULT_PART,
+    progress: Progress | None = None,
+    command: str | None = None,
+) -> Records:
+    """Play games between agents, and write the tables of record_schema.py.
+
+    With as many agents as seats all of them sit at every table, in all orders; with more, every choice of them has its
+    turn; with fewer, all of them sit at every table, some of them once more (``line_ups.make_line_ups``, ``mixed``).
+
+    Args:
+        agents: names of agents (``make_agent``), each once.
+        out: a folder. What it has of the same records is not played again.
+        games: for each number of players; rounded up to a multiple of it.
+        num_players: P, or several of them.
+        seed: another seed is other luck. The game of number g has the g-th seed of its sequence (``arena.seeds_from``).
+        decisions: the share of the decisions that is kept, from 0 to 1; which are, luck decides, one by one.
+        config: of the games, but for the number of players; the default is the full game.
+        workers: how many processes play. The records do not depend on it.
+        part: how many games are played at once and written together, at most: memory goes with it, and so does what a
+            stop can lose.
+        progress: told the number of games played, and the total.
+        command: how to make the same records, for the manifest.
+
+    Returns:
+        The records, as ``records.load`` has them.
+
+    Raises:
+        AgentError: an agent failed, or chose what it may not.
+        ChildProcessError: a worker process died.
+        FolderError: ``out`` holds other records or something else, is in use, or has a damaged file.
+        ValueError: there is no such agent, or an argument has no meaning.
+    """
+    plan = Plan.of(agents, games, num_players, seed, decisions, config, part)
+    _check_workers(workers)
+    with claim(plan.work(command), out) as folder:
+        return _simulate(plan, folder, workers, progress)
+
+
+def _check_workers(workers: int) -> None:
+    if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1:
+        raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
+
+
+def _simulate(plan: Plan, folder: RunFolder, workers: int, progress: Progress | None) -> Records:
+    """Play what a folder does not have yet."""
+    stored = folder.stored
+    parts_of(stored)  # an error if another version has written them
+    if stored.content["rows"] is not None and all(is_whole(stored, part, verified=True) for part in plan.parts):
+        return records_in(stored, verified=True)
+    for table in TABLES:
+        make_folder(folder.path / table)
+    left = [a_part for a_part in plan.parts if not is_whole(stored, a_part, verified=True)]
+    total = sum(a_part.games for a_part in plan.parts)
+    finished = total - sum(a_part.games for a_part in left)
+    tell_progress: Progress = progress or (lambda finished, total: None)
+    tell_progress(finished, total)
+
+    def under_way(games: float) -> None:
+        tell_progress(finished + games, total)
+
+    def done(a_part: Part, written: Sequence[tuple[str, str]]) -> None:
+        nonlocal finished
+        for name, checksum in written:
+            folder.checksums.record(name, checksum)
+        finished += a_part.games
+
+    if workers == 1 or len(left) < 2:
+        made = [make_agent(agent) for agent in plan.names.agents]
+        for a_part in left:
+            done(a_part, _record(plan, stored, made, a_part, under_way))
+    else:
+        run_jobs(_begin_worker, (plan, stored), left, done, min(workers, len(left)), under_way)
+    tell_progress(total, total)
+    finish(folder)
+    return records_in(stored, verified=True)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is to be played; the records follow from it alone. The attributes are the arguments of ``simulate``."""
+
+    agents: tuple[str, ...]
+    games: int
+    players: tuple[int, ...]
+    seed: int
+    share: float
+    config: MegalandConfig
+    part: int
+
+    @classmethod
+    def of(
+        cls,
+        agents: Sequence[str],
+        games: int,
+        num_players: int | Sequence[int],
+        seed: int,
+        share: float,
+        config: MegalandConfig | None,
+        part: int,
+    ) -> Plan:
+        """Check the arguments.
+
+        Raises:
+            ValueError: one of them has no meaning.
+        """
+        if isinstance(agents, str) or not agents or not all(isinstance(agent, str) for agent in agents):
+            raise ValueError(f"agents is {agents!r}; it must be a list of at least one name of an agent")
+        twice = [name for name, times in Counter(agents).items() if times > 1]
+        if twice:
+            raise ValueError(f"{twice[0]!r} is named twice; an agent may have several seats, but is named once")
+        for agent in agents:
+            make_agent(agent)
+        config = MegalandConfig() if config is None else config
+        listed = num_players if isinstance(num_players, Iterable) else [num_players]
+        players = tuple(dict.fromkeys(replace(config, num_players=number).num_players for number in listed))
+        if not players:
+            raise ValueError("num_players names no number of players")
+        _check_whole("games", games, MOST_SEEDS // len(players) - max(players))
+        _check_whole("part", part, LARGEST_PART)
+        rng.as_words([seed])
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+            raise ValueError(f"decisions is {share!r}; it must be a share from 0 to 1")
+        return cls(tuple(agents), int(games), players, int(seed), float(share), config, int(part))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As JSON knows them."""
+        rules = self.config.to_dict()
+        rules.pop("num_players")
+        return {
+            "agents": list(self.agents),
+            "players": list(self.players),
+            "games": self.games,
+            "seed": self.seed,
+            "decisions": self.share,
+            "config": rules,
+            "part": self.part,
+            **policies_of(self.agents),
+        }
+
+    def work(self, command: str | None) -> Work:
+        """What is done in the folder; ``command`` makes the same records."""
+        return work_of(self.settings, self.names.line_ups, self.parts, command)
+
+    @cached_property
+    def names(self) -> Names:
+        """Of the agents and of all line-ups."""
+        line_ups = tuple(line_up.name(self.agents) for number in self.players for line_up in self._line_ups(number))
+        return Names(self.agents, line_ups)
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """All parts, those of one number of players as equal as can be."""
+        parts: list[Part] = []
+        first = 0
+        for players in self.players:
+            tables = -(-self.games // players)  # each is played P times, moved on by a seat
+            number = -(-tables // max(1, self.part // players))
+            for k in range(number):
+                games = (tables * (k + 1) // number - tables * k // number) * players
+                parts.append(Part(f"part-{len(parts):05}", players, first, games))
+                first += games
+        return parts
+
+    def _line_ups(self, players: int) -> list[LineUp]:
+        return make_line_ups(len(self.agents), players, [MIXED])
+
+    def line_ups(self, part: Part) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """(games, P) who sits where, and (games,) in which line-up of ``names``.
+
+        The line-ups have their turns one after the other, each for P games, in each of which the table has moved on by
+        a seat; when all have had theirs, they sit in the next order.
+        """
+        players = part.num_players
+        begin = next(other.first_game for other in self.parts if other.num_players == players)
+        tables, turned = np.divmod(np.arange(part.games) + part.first_game - begin, players)
+        choices = self._line_ups(players)
+        again, which = np.divmod(tables, len(choices))
+        seats = np.empty((part.games, players), np.int64)
+        for number in np.unique(which).tolist():
+            line_up = choices[number]
+            orders = len(line_up.orders)
+            here = np.flatnonzero(which == number)
+            seats[here] = line_up.seats(0, orders)[again[here] % orders * players + turned[here]]
+        before = sum(len(self._line_ups(number)) for number in self.players[: self.players.index(players)])
+        return seats, before + which
+
+    def seeds(self, part: Part) -> npt.NDArray[np.uint64]:
+        """(games,) the seed of each game."""
+        return seeds_from(self.seed, np.arange(part.first_game, part.first_game + part.games))
+
+
+def _check_whole(name: str, number: Any, most: int) -> None:
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+        raise ValueError(f"{name} is {number!r}; it must be a whole number")
+    if not 1 <= number <= most:
+        raise ValueError(f"{name} is {number}; it must be from 1 to {most}")
+
+
+def _record(
+    plan: Plan, stored: Stored, agents: Sequence[Agent], part: Part, under_way: Callable[[float], None]
+) -> list[tuple[str, str]]:
+    """Play a part, and write it; returns the names of the files and their digests."""
+    seats, of_line_up = plan.line_ups(part)
+    recorder = Recorder(part.games, part.num_players, plan.share)
+    matches = play(
+        replace(plan.config, num_players=part.num_players),
+        agents,
+        seats,
+        plan.seeds(part),
+        batch=part.games,
+        progress=lambda games, _: under_way(games),
+        names=plan.agents,
+        watcher=recorder,
+    )
+    written = []
+    for table, frame in tables(matches, recorder, plan.names, part.first_game, of_line_up):
+        written.append(write(stored, table, part, frame))
+        del frame  # before the next is made
+    return written
+
+
+def _begin_worker(plan: Plan, stored: Stored) -> Callable[[Part, Tell], list[tuple[str, str]]]:
+    agents: list[Agent] = []
+
+    def record_mine(part: Part, under_way: Tell) -> list[tuple[str, str]]:
+        if not agents:
+            agents.extend(make_agents(plan.agents))
+        return _record(plan, stored, agents, part, under_way)
+
+    return record_mine
+
+
+# ------------------------------------------------------------------------------------------------------ the command
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play and write, and show how much it is."""
+    config = config_from(arguments, DEFAULT_PLAYERS)
+    plan = Plan.of(
+        arguments.agents,
+        arguments.games,
+        arguments.players,
+        arguments.seed,
+        arguments.decisions,
+        config,
+        arguments.part,
+    )
+    _check_workers(arguments.workers)
+    began = time.perf_counter()
+    with claim(plan.work(_command(arguments, arguments.out)), arguments.out, DEFAULT_FOLDER) as folder:
+        if folder.note:
+            say(folder.note, error=True)
+        finished = folder.stored.content["rows"] is not None
+        again = f"to go on: {_command(arguments, folder.path)}"
+        try:
+            with going_on(f"what was played is kept; {again}"), progress_bar("games") as progress:
+                records = _simulate(plan, folder, arguments.workers, progress)
+        except (AgentError, ChildProcessError, KeyboardInterrupt):
+            say(f"what was played is kept in {folder.path}; {again}", error=True)
+            raise
+    _show(records, "finished before" if finished else f"{time.perf_counter() - began:.1f} s")
+    return 0
+
+
+def _command(arguments: argparse.Namespace, out: str | Path | None) -> str:
+    """The command that makes the same records."""
+    words = ["megaland", "simulate", *arguments.agents, "--games", arguments.games, "--players", *arguments.players]
+    words += ["--seed", arguments.seed, "--decisions", arguments.decisions, "--part", arguments.part]
+    words += config_words(arguments)
+    words += [] if out is None else ["--out", out]
+    return shlex.join(map(str, words))
+
+
+def _show(records: Records, how: str) -> None:
+    from rich.table import Table
+
+    rows = records.manifest["rows"]
+    parts = [Part(**part) for part in records.manifest["parts"]]
+    table = Table("table", box=None, pad_edge=False)
+    for title in ("rows", "megabytes"):
+        table.add_column(title, justify="right")
+    for name in TABLES:
+        size = sum((records.path / name_of(name, part)).stat().st_size for part in parts)
+        table.add_row(name, f"{rows[name]:,}", f"{size / 1e6:,.1f}")
+    console = screen()
+    console.print(table)
+    text = f"{rows['games']:,} games in {len(parts)} parts, {how}\nwritten to {records.path}"
+    console.print(text, style="dim", highlight=False, soft_wrap=True)

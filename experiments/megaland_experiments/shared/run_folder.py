@@ -1,0 +1,458 @@
+"""The one rule for folders that a command fills, and the lock that keeps two processes apart.
+
+A folder says in its settings file what the work is and which version of this package does it. The same work by the same
+version goes on from what is there. Otherwise a folder that was named is refused, and the default folder takes the next
+free name. Nothing that is finished is overwritten. docs/folders.md tells users the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from megaland_env.files import REPLACED, TEMPORARY, FileError, digest, make_folder, parse_json, read_bytes
+from megaland_experiments.shared.checksums import AGAIN, CHECKSUMS_FILE, Checksums
+from megaland_experiments.shared.checksums import FolderError as FolderError
+from megaland_experiments.shared.output import versions
+
+LOCK_FILE = ".lock"
+MOST_BYTES_OF_SETTINGS = 2**26
+FIRST_VERSION = "0.1.0"
+"""Folders that do not say which version wrote them are of this one. They have no checksums, and are only read."""
+
+
+class FolderInUseError(FolderError):
+    """A folder that another process works in."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a command makes folders of.
+
+    Attributes:
+        name: what such a folder holds, such as ``"a tournament"``.
+        file: the name of its settings file.
+        format: what the settings file says under ``"format"``.
+        beginnings: files and folders that are there before anything is finished; the folders are empty then.
+        old_key: a key that the settings file has in folders of ``FIRST_VERSION``, which may lack ``"format"``.
+    """
+
+    name: str
+    file: str
+    format: str
+    beginnings: tuple[str, ...] = ()
+    old_key: str | None = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be done in a folder.
+
+    Attributes:
+        kind: of the folder.
+        settings: all that the results follow from, as JSON has it; the same settings are the same work.
+        facts: what else the settings file says about it, under keys of their own.
+    """
+
+    kind: Kind
+    settings: Mapping[str, Any]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What is known about a folder from its settings file.
+
+    Attributes:
+        content: of the file.
+        version: of the package that wrote it.
+        is_old: written by ``FIRST_VERSION``: without checksums, and in the form of that version.
+        checksums: of the folder.
+    """
+
+    content: dict[str, Any]
+    version: str
+    is_old: bool
+    checksums: Checksums
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that the results follow from."""
+        settings: dict[str, Any] = self.content["settings"]
+        return settings
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A folder that this process owns until the end of the ``with`` statement.
+
+    Attributes:
+        path: where it is.
+        stored: what its settings file says.
+        is_new: nothing of the work was there before.
+        note: why it is not the folder that the command usually takes; empty otherwise.
+        checksums: of its finished files; it writes them too.
+    """
+
+    path: Path
+    stored: Stored
+    is_new: bool
+    note: str = ""
+
+    @property
+    def checksums(self) -> Checksums:
+        """The checksums of its finished files; it writes such files, too."""
+        return self.stored.checksums
+
+    def has(self, name: str) -> bool:
+        """Whether a file is there, and finished."""
+        return name in self.checksums and (self.path / name).exists()
+
+
+@contextmanager
+def claim(
+    work: Work,
+    out: str | Path | None,
+    default: str | Path | None = None,
+    *,
+    prepare: Callable[[Path, Checksums], None] | None = None,
+) -> Iterator[RunFolder]:
+    """Own a folder for some work; check all arguments before.
+
+    Args:
+        work: what is to be done there.
+        out: the folder that the user named, if one was named.
+        default: the folder otherwise: this one or, as ``numbered`` has it, the next that is free or has the same work.
+        prepare: writes what must be there before the settings file is, with the folder and its checksums; nobody finds
+            a folder that it has not finished.
+
+    Raises:
+        FolderInUseError: another process works in the folder.
+        FolderError: the folder that was named holds something else, or a file in it is damaged.
+        OSError: the folder cannot be made or written to.
+    """
+    in_use: list[Path] = []
+    with ExitStack() as stack:
+        while True:
+            path, note = _choose(work, out, default, in_use)
+            made = make_folder(path)
+            try:
+                stack.enter_context(_locked(path))
+            except FolderInUseError:
+                if out is not None or _has(path, work):
+                    raise
+                in_use.append(path)  # other work has begun there just now
+                continue
+            except BaseException:
+                _remove_empty(made)
+                raise
+            try:
+                same = _has(path, work)  # again: another process may have been faster
+                break
+            except FolderError:
+                stack.close()
+                if out is not None:
+                    raise
+        _remove_temporary(path)
+        if not same:
+            _begin(path, work, prepare, made)
+        stored = read_stored(path, work.kind)
+        if same:
+            stored.checksums.verify_all()
+        yield RunFolder(path, stored, not same, note)
+
+
+@contextmanager
+def reopen(kind: Kind, path: str | Path) -> Iterator[RunFolder]:
+    """Own a folder again to go on with whatever work it holds.
+
+    Raises:
+        FolderInUseError: another process works in it.
+        FolderError: it holds no such work, or work of another version, or a file in it is damaged.
+        OSError: it cannot be written to.
+    """
+    folder = Path(path)
+    _same_version(folder, kind)  # before a lock file is made in what may be anything
+    with _locked(folder):
+        _remove_temporary(folder)
+        stored = _same_version(folder, kind)
+        stored.checksums.verify_all()
+        yield RunFolder(folder, stored, False)
+
+
+def read_stored(path: str | Path, kind: Kind) -> Stored:
+    """Read the settings file of a folder. No lock is needed.
+
+    Raises:
+        FolderError: there is none, or it is damaged or of something else.
+        OSError: it cannot be read.
+    """
+    folder = Path(path)
+    file = folder / kind.file
+    try:
+        raw = _read(file)
+    except FileNotFoundError:
+        raise FolderError(f"{folder} does not hold {kind.name}: there is no {kind.file} in it") from None
+    except NotADirectoryError:
+        raise FolderError(f"{folder} is not a folder") from None
+    content = parse_object(raw, file)
+    version, said = content.get("version"), content.get("format")
+    if version is None and (said is None or str(said).partition("/")[0] == kind.format) and kind.old_key in content:
+        return Stored(content, FIRST_VERSION, True, Checksums(folder))
+    if said != kind.format:
+        raise FolderError(f"{folder} does not hold {kind.name}, but a {kind.file} of something else")
+    checksums = Checksums(folder)
+    checksums.compare(kind.file, digest(raw), "delete the folder, or name another")
+    if not isinstance(version, str) or not isinstance(content.get("settings"), dict):
+        raise FolderError(f"{file} is damaged: it does not have the version and the settings")
+    return Stored(content, version, False, checksums)
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        FolderError: it is damaged, or no object.
+        OSError: it cannot be read.
+    """
+    return parse_object(_read(file), file)
+
+
+def parse_object(content: bytes, file: Path) -> dict[str, Any]:
+    """Parse the JSON object that a file holds.
+
+    Raises:
+        FolderError: it is damaged, or no object.
+    """
+    try:
+        found = parse_json(content.decode("utf-8"), file)
+    except UnicodeDecodeError as error:
+        raise FolderError(f"{file} is damaged: it is not UTF-8 text ({error})") from None
+    except FileError as error:
+        raise FolderError(f"{file} is damaged: {error}") from None
+    if not isinstance(found, dict):
+        raise FolderError(f"{file} is damaged: it is no JSON object")
+    return found
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return read_bytes(file, MOST_BYTES_OF_SETTINGS)
+    except FileError as error:
+        raise FolderError(f"{file} is damaged: {error}") from None
+
+
+def warn_if_old(path: Path, stored: Stored) -> None:
+    """Warn of a folder whose files have no checksums."""
+    if stored.is_old:
+        message = f"{path} was written by version {FIRST_VERSION}, without checksums: damage may remain unnoticed"
+        warnings.warn(message, stacklevel=3)
+
+
+def numbered(default: str | Path, number: int) -> Path:
+    """The default folder or, from 2 on, the next names: ``runs/tournament-2``, and ``runs/ppo-2`` after ``ppo-1``."""
+    path = Path(default)
+    return path if number == 1 else path.with_name(f"{path.name.removesuffix('-1')}-{number}")
+
+
+# ------------------------------------------------------------------------------------------------------ the rule
+
+_OTHERWISE = "name another folder, or delete this one"
+
+
+def _choose(work: Work, out: str | Path | None, default: str | Path | None, in_use: Sequence[Path]) -> tuple[Path, str]:
+    """The folder for some work, and why it is not the first choice."""
+    if out is not None:
+        _has(Path(out), work)
+        return Path(out), ""
+    if default is None:
+        raise TypeError("neither a folder nor a default is given")
+    taken: list[str] = []
+    free: Path | None = None
+    for number in count(1):
+        path = numbered(default, number)
+        if path in in_use:
+            taken.append(f"{path} is in use")
+            continue
+        try:
+            if _has(path, work):
+                free = path
+                break
+        except FolderError as error:
+            taken.append(str(error).removesuffix(f"; {_OTHERWISE}"))
+            continue
+        free = free or path
+        if not path.exists():  # numbers are taken in turn
+            break
+    assert free is not None
+    return free, f"{taken[0]}; so this goes to {free}" if taken and free != Path(default) else ""
+
+
+def _has(path: Path, work: Work) -> bool:
+    """Whether a folder holds the same work; an error if it holds something else, False if nothing is finished in it."""
+    kind = work.kind
+    place = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not place.is_dir():
+        raise FolderError(f"{place} is not a folder" + ("" if place == path else f"; {path} cannot be made"))
+    if _is_beginning(path, kind) and not (path / kind.file).exists():
+        return False
+    if not (path / kind.file).exists():
+        strangers = [entry.name for entry in path.iterdir() if not _is_from_beginning(entry, kind)]
+        raise FolderError(f"{path} does not hold {kind.name}, but {min(strangers)}; name another folder")
+    stored = read_stored(path, kind)
+    difference = _other_version(stored) or _other_settings(stored, work.settings)
+    if not difference:
+        return True
+    if _is_beginning(path, kind) and not stored.is_old:
+        return False  # its work was begun, but nothing of it is finished that could be lost
+    raise FolderError(f"{path} holds {kind.name} {difference}; {_OTHERWISE}")
+
+
+def _same_version(path: Path, kind: Kind) -> Stored:
+    stored = read_stored(path, kind)
+    difference = _other_version(stored)
+    if difference:
+        raise FolderError(f"{path} holds {kind.name} {difference}; {_OTHERWISE}")
+    return stored
+
+
+def _other_version(stored: Stored) -> str:
+    here = versions()["megaland"]
+    if stored.is_old:
+        return f"of version {FIRST_VERSION}, which this version, {here}, can read but not continue"
+    return "" if stored.version == here else f"of version {stored.version}, and this is version {here}"
+
+
+def _other_settings(stored: Stored, settings: Mapping[str, Any]) -> str:
+    found, wanted = stored.settings, json.loads(json.dumps(settings))
+    differences = [
+        f"{key} is {json.dumps(found.get(key))} there and {json.dumps(wanted.get(key))} here"
+        for key in sorted({*found, *wanted})
+        if found.get(key) != wanted.get(key)
+    ]
+    return f"with other settings: {'; '.join(differences)}" if differences else ""
+
+
+def _is_beginning(path: Path, kind: Kind) -> bool:
+    """Whether a folder is missing or has nothing but what is there before anything is finished."""
+    return not path.exists() or all(
+        entry.name == kind.file or _is_from_beginning(entry, kind) for entry in path.iterdir()
+    )
+
+
+def _is_from_beginning(entry: Path, kind: Kind) -> bool:
+    if entry.name in (LOCK_FILE, CHECKSUMS_FILE) or _is_temporary(entry):
+        return True
+    return entry.name in kind.beginnings and (not entry.is_dir() or all(map(_is_temporary, entry.iterdir())))
+
+
+def _is_temporary(entry: Path) -> bool:
+    return entry.name.startswith(".") and entry.suffix in (TEMPORARY, REPLACED)
+
+
+# ------------------------------------------------------------------------------------------------------ the folder
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    _check_links(path)
+    lock = FileLock(path / LOCK_FILE, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        message = f"{path} is in use: another process works in it; wait until it has ended, or name another folder"
+        raise FolderInUseError(message) from None
+    except NotImplementedError as error:
+        raise FolderError(f"{path} is where no file can be locked ({error}); name a folder elsewhere") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _check_links(path: Path) -> None:
+    """Refuse a folder with links in it: what is written or removed there would be somewhere else.
+
+    The folder may be one that somebody has sent. That it is itself behind a link is its owner's choice.
+    """
+    for place, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            if Path(place, name).is_symlink():
+                raise FolderError(f"{Path(place, name)} is a link; a folder to work in must not have any")
+
+
+def _begin(path: Path, work: Work, prepare: Callable[[Path, Checksums], None] | None, made: Sequence[Path]) -> None:
+    """Write what a folder begins with, the settings file last."""
+    kind = work.kind
+    try:
+        for left in (kind.file, CHECKSUMS_FILE, *kind.beginnings):  # of other work that was only begun
+            _remove(path / left)
+        checksums = Checksums(path)
+        if prepare is not None:
+            prepare(path, checksums)
+        content = {
+            "format": kind.format,
+            "version": versions()["megaland"],
+            **work.facts,
+            "settings": work.settings,
+        }
+        checksums.write(kind.file, (json.dumps(content, indent=2, allow_nan=False) + "\n").encode())
+    except BaseException:
+        with suppress(OSError):
+            for left in (kind.file, CHECKSUMS_FILE, *kind.beginnings):
+                _remove(path / left)
+        _remove_empty(made)
+        raise
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _remove_empty(made: Sequence[Path]) -> None:
+    """Remove folders that were made for nothing; a lock file alone in the first is ours."""
+    with suppress(OSError):
+        if made and [entry.name for entry in made[0].iterdir()] == [LOCK_FILE]:
+            (made[0] / LOCK_FILE).unlink()
+        for place in made:
+            place.rmdir()
+
+
+def _remove_temporary(path: Path) -> None:
+    """Remove what was being written or removed when a process was killed."""
+    for left in list(path.rglob(".*")):
+        if _is_temporary(left):
+            _remove(left)
+
+
+__all__ = [
+    "AGAIN",
+    "FIRST_VERSION",
+    "Checksums",
+    "FolderError",
+    "FolderInUseError",
+    "Kind",
+    "RunFolder",
+    "Stored",
+    "Work",
+    "claim",
+    "numbered",
+    "parse_object",
+    "read_object",
+    "read_stored",
+    "reopen",
+    "warn_if_old",
+]

@@ -1,0 +1,583 @@
+"""How fast are the engine and the environments? ``python -m megaland_experiments.speed.benchmark``.
+
+**What is counted.** A decision is a seat that is asked; forced moves are not asked and not counted. Each deciding seat
+plays a uniformly random legal action (``random_legal``). A game counts when it is over.
+
+**What is timed**, each part of each step on its own:
+
+==============  ========================================================================================================
+engine          ``games.decisions()``, ``games.scatter``, ``games.step``, and ``games.reset`` of the games that are over
+choosing        ``random_legal(decisions)``
+mask            ``decisions.legal``: the legal actions as booleans (M, 40)
+observation     ``observation.encode(decisions, out=...)``: float32 (M, D) of every deciding seat, into one buffer
+==============  ========================================================================================================
+
+**Two headline figures** per row: "play" is engine and choosing together; "with mask and observation" is all four.
+
+**Steady state.** Games that are over are started anew after each step, with the seeds of ``rng.episode_seeds`` as
+self-resetting environments do it, in the engine's time: that is what a learner meets, and no batch ever runs thin. With
+``--reset-share x`` they wait until that share of the batch is over, which saves calls and lets slots idle.
+
+**Warm-up.** Some 1,000 games are played, untimed, until long past the first endings; the batch is made of these by
+``decisions.fork``, so that it holds games at all stages, as it would after a long while. Then ``WINDOWS`` windows are
+timed, and each figure is the median of theirs.
+
+**Adapters** are driven as their libraries do it, with random legal actions chosen outside the timed part. Their figure
+is the caller's decisions a second: those of all seats, or those of one learner, and then what the opponents (random
+agents) decide meanwhile is part of the cost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import csv
+import io
+import os
+import platform
+import pstats
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from itertools import product
+from statistics import median
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env import Kind, MegalandConfig, MegalandGames
+from megaland_env.agent import random_legal
+from megaland_env.engine import rng
+from megaland_env.files import write_json, write_text
+from megaland_env.observation import NUM_FEATURES, encode
+from megaland_experiments.options import Several, add_several_players
+from megaland_experiments.shared.output import check_writable, going_on, say, screen, versions
+from megaland_experiments.shared.progress import progress_bar
+
+PARTS = ("engine", "choosing", "mask", "observation")
+WINDOWS = 5
+DEFAULT_PLAYERS = (2, 3, 4, 5)
+DEFAULT_BATCHES = (1, 64, 1024, 8192, 65536)
+DEFAULT_SECONDS = 2.5
+
+POOL = 1024
+POOL_STEPS = 300  # two to three games of random players
+
+
+@dataclass(frozen=True)
+class Row:
+    """The engine at one number of players and one size of batch. Times are nanoseconds a decision.
+
+    Attributes:
+        players: P.
+        batch: N.
+        decisions: made in all windows.
+        games: finished in all windows.
+        engine_ns: the part of the engine.
+        choosing_ns: the part of choosing.
+        mask_ns: the part of opening the mask.
+        observation_ns: the part of writing the observation; ``None`` if it was left out.
+        play: decisions a second, engine and choosing.
+        play_games: games a second, engine and choosing.
+        full: decisions a second with mask and observation.
+    """
+
+    players: int
+    batch: int
+    decisions: int
+    games: int
+    engine_ns: float
+    choosing_ns: float
+    mask_ns: float
+    observation_ns: float | None
+    play: float
+    play_games: float
+    full: float
+
+
+@dataclass(frozen=True)
+class AdapterRow:
+    """An adapter at one number of players and of environments.
+
+    Attributes:
+        adapter: its name.
+        players: P.
+        batch: how many environments.
+        decisions: the learner's, in all windows.
+        rate: the learner's decisions a second.
+    """
+
+    adapter: str
+    players: int
+    batch: int
+    decisions: int
+    rate: float
+
+
+# ------------------------------------------------------------------------------------------------------ the engine
+
+
+class Runner:
+    """A batch of games that plays on for ever, and says what each step brought and how long its parts took.
+
+    Args:
+        config: of the games.
+        batch: N.
+        observe: whether the observations are written.
+        reset_share: games that are over are started anew once they are at least this share of the batch.
+        seed: of the games.
+    """
+
+    def __init__(
+        self,
+        config: MegalandConfig,
+        batch: int,
+        *,
+        observe: bool = True,
+        reset_share: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        if batch < 1:
+            raise ValueError(f"batch is {batch}; it must be at least 1")
+        if not 0 <= reset_share <= 1:
+            raise ValueError(f"reset_share is {reset_share}; it must be from 0 to 1")
+        self.games = mixed_games(config, batch, seed)
+        self._observe = observe
+        self._at_least = max(1, int(reset_share * batch))
+        self._seeds = self.games.seeds.copy()
+        self._episodes = np.zeros(batch, np.int64)
+        self._numbers = np.empty(0, np.float32)
+
+    def _observations(self, rows: int) -> npt.NDArray[np.float32]:
+        """(rows, D): room for the observations, kept from step to step as a learner keeps its buffer."""
+        if self._numbers.size < rows * NUM_FEATURES:
+            self._numbers = np.empty(2 * rows * NUM_FEATURES, np.float32)
+        return self._numbers[: rows * NUM_FEATURES].reshape(NUM_FEATURES, rows).T
+
+    def step(self) -> tuple[int, int, tuple[float, float, float, float]]:
+        """One step of all games.
+
+        Returns:
+            how many decisions were made, how many games were started anew, and the seconds of each of ``PARTS``.
+        """
+        games = self.games
+        start = perf_counter()
+        decisions = games.decisions()
+        asked = perf_counter()
+        actions = random_legal(decisions)
+        chosen = perf_counter()
+        _ = decisions.legal
+        opened = perf_counter()
+        if self._observe:
+            encode(decisions, out=self._observations(len(decisions)))
+        encoded = perf_counter()
+        games.step(games.scatter(decisions, actions))
+        restarted = restart_finished(games, self._seeds, self._episodes, self._at_least)
+        end = perf_counter()
+        engine = asked - start + end - encoded
+        return len(decisions), restarted, (engine, chosen - asked, opened - chosen, encoded - opened)
+
+
+def mixed_games(config: MegalandConfig, batch: int, seed: int = 0) -> MegalandGames:
+    """A batch of games at all stages, as after a long time of play, each with luck of its own."""
+    decisions = _pool(config).decisions()
+    _, one_row_each = np.unique(decisions.game, return_index=True)
+    rows = one_row_each[:batch]
+    games = decisions[rows].fork(-(-batch // rows.size), seed)
+    return games if games.num_games == batch else games.copy(np.arange(batch))
+
+
+@lru_cache(maxsize=8)
+def _pool(config: MegalandConfig) -> MegalandGames:
+    """Games that have been played for so long that each is at a stage of its own. Only to be forked from."""
+    games = MegalandGames(config, POOL)
+    games.reset(0)
+    seeds, episodes = games.seeds.copy(), np.zeros(POOL, np.int64)
+    for _ in range(POOL_STEPS):
+        decisions = games.decisions()
+        games.step(games.scatter(decisions, random_legal(decisions)))
+        restart_finished(games, seeds, episodes)
+    return games
+
+
+def restart_finished(
+    games: MegalandGames, seeds: npt.NDArray[np.uint64], episodes: npt.NDArray[np.int64], at_least: int = 1
+) -> int:
+    """Start the games anew that are over, if they are ``at_least`` so many; how many were started.
+
+    Args:
+        games: N games.
+        seeds: (N,) what each slot was reset with.
+        episodes: (N,) how many games each slot has finished since; counted up here.
+        at_least: fewer are left as they are.
+    """
+    over = np.flatnonzero(games.kind == Kind.NONE)
+    if over.size < at_least:
+        return 0
+    episodes[over] += 1
+    games.reset(rng.episode_seeds(seeds[over], episodes[over]), index=over)
+    return int(over.size)
+
+
+def measure(
+    players: int,
+    batch: int,
+    seconds: float = DEFAULT_SECONDS,
+    *,
+    observe: bool = True,
+    reset_share: float = 0.0,
+) -> Row:
+    """Time the engine (docstring of the module).
+
+    Args:
+        players: P.
+        batch: N.
+        seconds: to spend in the timed windows together.
+        observe: whether the observations are written.
+        reset_share: how many games must be over before they are started anew.
+
+    Raises:
+        ValueError: an argument has no meaning.
+    """
+    if not seconds > 0:
+        raise ValueError(f"seconds is {seconds}; it must be positive")
+    runner = Runner(MegalandConfig(num_players=players), batch, observe=observe, reset_share=reset_share)
+    runner.step()
+    windows = np.zeros((WINDOWS, 2 + len(PARTS)))  # decisions, games, and the seconds of each part
+    for window in windows:
+        while window[2:].sum() < seconds / WINDOWS:
+            decided, over, times = runner.step()
+            window += (decided, over, *times)
+    decisions, games = windows[:, 0], windows[:, 1]
+    parts = np.median(windows[:, 2:] / decisions[:, None], axis=0) * 1e9
+    play = windows[:, 2:4].sum(axis=1)
+    full = windows[:, 2:].sum(axis=1)
+    return Row(
+        players=players,
+        batch=batch,
+        decisions=int(decisions.sum()),
+        games=int(games.sum()),
+        engine_ns=float(parts[0]),
+        choosing_ns=float(parts[1]),
+        mask_ns=float(parts[2]),
+        observation_ns=float(parts[3]) if observe else None,
+        play=float(np.median(decisions / play)),
+        play_games=float(np.median(games / play)),
+        full=float(np.median(decisions / full)),
+    )
+
+
+def profile(players: int, batch: int, seconds: float, top: int = 25) -> str:
+    """Where the engine spends its time: functions by their own time, as cProfile sees it (which adds to each call)."""
+    runner = Runner(MegalandConfig(num_players=players), batch)
+    runner.step()
+    profiler = cProfile.Profile()
+    steps, decided, began = 0, 0, perf_counter()
+    profiler.enable()
+    while perf_counter() - began < seconds:
+        decided += runner.step()[0]
+        steps += 1
+    profiler.disable()
+    text = io.StringIO()
+    pstats.Stats(profiler, stream=text).strip_dirs().sort_stats("tottime").print_stats(top)
+    return f"{players} players, batch {batch}: {steps} steps, {decided} decisions\n{text.getvalue().strip()}\n"
+
+
+# ------------------------------------------------------------------------------------------------------ the adapters
+
+
+class AdapterRun(Protocol):
+    """An adapter at work."""
+
+    def choose(self) -> None:
+        """Choose legal actions for what is being asked; not timed."""
+
+    def step(self) -> int:
+        """Carry them out, with all that a learner then reads; how many decisions of the learner that was."""
+
+
+class SB3Run:
+    """``MegalandVecEnv``: an observation and a mask for each environment after each step, as MaskablePPO reads them."""
+
+    def __init__(self, players: int, batch: int) -> None:
+        from megaland_env.envs.sb3_vec_env import MegalandVecEnv
+
+        self._env = MegalandVecEnv(MegalandConfig(num_players=players), batch, opponents="random")
+        self._luck = np.random.default_rng(0)
+        self._env.seed(0)
+        self._env.reset()
+        self._masks = self._env.action_masks()
+
+    def choose(self) -> None:
+        """(N,) random legal actions."""
+        tickets = self._luck.random(self._masks.shape, dtype=np.float32)
+        self._actions = (tickets * self._masks).argmax(axis=1)
+
+    def step(self) -> int:
+        """One step of the vectorised environment."""
+        self._env.step(self._actions)
+        self._masks = self._env.action_masks()
+        return len(self._actions)
+
+
+class MultiAgentRun:
+    """``MegalandMultiAgentVectorEnv``, every seat the caller's: observations and masks of all seats after each step."""
+
+    def __init__(self, players: int, batch: int) -> None:
+        from megaland_env.envs.multi_agent_vector import MegalandMultiAgentVectorEnv
+
+        self._env = MegalandMultiAgentVectorEnv(batch, MegalandConfig(num_players=players), autoreset_mode="SameStep")
+        self._luck = np.random.default_rng(0)
+        _, self._infos = self._env.reset(seed=0)
+
+    def choose(self) -> None:
+        """(N, P) random legal actions."""
+        masks = self._infos["action_mask"]
+        self._actions = (self._luck.random(masks.shape, dtype=np.float32) * masks).argmax(axis=2)
+
+    def step(self) -> int:
+        """One step of all games."""
+        decisions = np.count_nonzero(self._infos["active"])
+        *_, self._infos = self._env.step(self._actions)
+        return int(decisions)
+
+
+class AECRun:
+    """``megaland_v0.env``, one game: what ``last`` gives an agent in each turn."""
+
+    def __init__(self, players: int, batch: int) -> None:
+        from megaland_env import megaland_v0
+
+        self._env = megaland_v0.env(config=MegalandConfig(num_players=players))
+        self._luck = np.random.default_rng(0)
+        self._env.reset(seed=0)
+        self._mask = self._env.last()[0]["action_mask"]
+
+    def choose(self) -> None:
+        """A random legal action."""
+        self._action = int(self._luck.choice(self._mask.nonzero()[0]))
+
+    def step(self) -> int:
+        """One turn."""
+        self._env.step(self._action)
+        observation, _, termination, truncation, _ = self._env.last()
+        if termination or truncation:
+            self._env.reset()
+            observation = self._env.last()[0]
+        self._mask = observation["action_mask"]
+        return 1
+
+
+class ParallelRun:
+    """``megaland_v0.parallel_env``, one game: the observations of all agents after each step."""
+
+    def __init__(self, players: int, batch: int) -> None:
+        from megaland_env import megaland_v0
+
+        self._env = megaland_v0.parallel_env(config=MegalandConfig(num_players=players))
+        self._luck = np.random.default_rng(0)
+        self._observations, _ = self._env.reset(seed=0)
+
+    def choose(self) -> None:
+        """A random legal action for each agent."""
+        masks = {agent: observation["action_mask"] for agent, observation in self._observations.items()}
+        self._actions = {agent: int(self._luck.choice(mask.nonzero()[0])) for agent, mask in masks.items()}
+
+    def step(self) -> int:
+        """One step of the game."""
+        decisions = np.count_nonzero(self._env.games.active)
+        self._observations, *_ = self._env.step(self._actions)
+        if not self._env.agents:
+            self._observations, _ = self._env.reset()
+        return int(decisions)
+
+
+ADAPTERS: dict[str, Callable[[int, int], AdapterRun]] = {
+    "SB3 VecEnv": SB3Run,
+    "multi-agent vector": MultiAgentRun,
+    "PettingZoo AEC": AECRun,
+    "PettingZoo Parallel": ParallelRun,
+}
+"""How each adapter is driven, given the players and the environments. One that lacks its library is left out."""
+
+ONE_GAME = ("PettingZoo AEC", "PettingZoo Parallel")
+"""The adapters that play one game and no more."""
+
+ADAPTER_WARM_UP = 150  # steps: the learner makes a third of the decisions or fewer, so about three games
+
+
+def measure_adapter(name: str, players: int, batch: int, seconds: float = DEFAULT_SECONDS) -> AdapterRow | None:
+    """Time an adapter; ``None`` if its library is not installed, or if it cannot play so many games."""
+    if name in ONE_GAME and batch > 1:
+        return None
+    try:
+        run = ADAPTERS[name](players, batch)
+    except ModuleNotFoundError:
+        return None
+    began = perf_counter()
+    for _ in range(ADAPTER_WARM_UP):
+        run.choose()
+        run.step()
+        if perf_counter() - began > 2 * seconds:
+            break
+    total, rates = 0, []
+    for _ in range(WINDOWS):
+        spent, decisions = 0.0, 0
+        while spent < seconds / WINDOWS:
+            run.choose()
+            start = perf_counter()
+            decisions += run.step()
+            spent += perf_counter() - start
+        total += decisions
+        rates.append(decisions / spent)
+    return AdapterRow(name, players, batch, total, median(rates))
+
+
+# ------------------------------------------------------------------------------------------------------ the command
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``megaland benchmark``."""
+    add_several_players(parser, DEFAULT_PLAYERS)
+    batches = ",".join(map(str, DEFAULT_BATCHES))
+    parser.add_argument(
+        "--batch",
+        action=Several,
+        const=int,
+        default=DEFAULT_BATCHES,
+        metavar="N,...",
+        help=f"games at once ({batches})",
+    )
+    parser.add_argument("--seconds", type=float, default=DEFAULT_SECONDS, help="to time each row for (%(default)s)")
+    parser.add_argument(
+        "--reset-share", type=float, default=0.0, metavar="X", help="start games anew once this share is over (at once)"
+    )
+    parser.add_argument("--adapters", choices=("yes", "no", "only"), default="yes", help="time the adapters, too (yes)")
+    parser.add_argument("--json", metavar="FILE", help="write the rows here")
+    parser.add_argument("--csv", metavar="FILE", help="write the rows of the engine here")
+    parser.add_argument("--profile", action="store_true", help="show instead where the engine spends its time")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, show tables, and write the files that were named."""
+    for players in arguments.players:
+        MegalandConfig(num_players=players)  # an error now rather than after the first rows
+    for path in filter(None, (arguments.json, arguments.csv)):
+        check_writable(path)
+    console = screen()
+    console.print(describe_machine(), style="dim", highlight=False, soft_wrap=True)
+    sizes = [(players, batch) for players in arguments.players for batch in arguments.batch]
+    if arguments.profile:
+        for players, batch in sizes:
+            say(profile(players, batch, arguments.seconds))
+        return 0
+    rows: list[Row] = []
+    adapter_rows: list[AdapterRow] = []
+    adapters = [] if arguments.adapters == "no" else list(product(ADAPTERS, sizes))
+    engine = [] if arguments.adapters == "only" else sizes
+    with progress_bar("rows") as progress:
+        for done, (players, batch) in enumerate(engine):
+            progress(done, len(engine) + len(adapters))
+            rows.append(measure(players, batch, arguments.seconds, reset_share=arguments.reset_share))
+        for done, (name, (players, batch)) in enumerate(adapters, start=len(engine)):
+            progress(done, len(engine) + len(adapters))
+            row = measure_adapter(name, players, batch, arguments.seconds)
+            adapter_rows += [row] if row is not None else []
+    if rows:
+        console.print(engine_table(rows))
+    if adapter_rows:
+        console.print(adapter_table(adapter_rows))
+    with going_on("the rows are shown above; to measure them again, give the same command"):
+        if arguments.csv is not None:
+            write_text(arguments.csv, as_csv(rows))
+        if arguments.json is not None:
+            write_json(
+                arguments.json,
+                {
+                    "machine": describe_machine(),
+                    "versions": versions(),
+                    "settings": {
+                        "seconds": arguments.seconds,
+                        "reset_share": arguments.reset_share,
+                        "windows": WINDOWS,
+                    },
+                    "engine": [asdict(row) for row in rows],
+                    "adapters": [asdict(row) for row in adapter_rows],
+                },
+            )
+    return 0
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """The rows with a header, in the names of ``Row``."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(Row)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in rows)
+    return text.getvalue()
+
+
+def engine_table(rows: Sequence[Row]) -> Any:
+    """The rows as a ``rich.table.Table``."""
+    from rich.table import Table
+
+    table = Table(title="Engine: parts in ns a decision, then decisions and games a second", title_justify="left")
+    for column in ("players", "batch", *PARTS, "play", "games", "with mask and observation"):
+        table.add_column(column, justify="right", min_width=7)
+    for row in rows:
+        parts = (row.engine_ns, row.choosing_ns, row.mask_ns, row.observation_ns)
+        table.add_row(
+            f"{row.players}",
+            f"{row.batch:,}",
+            *("-" if part is None else f"{part:,.0f}" for part in parts),
+            f"{row.play:,.0f}",
+            f"{row.play_games:,.0f}",
+            "-" if row.observation_ns is None else f"{row.full:,.0f}",
+        )
+    return table
+
+
+def adapter_table(rows: Sequence[AdapterRow]) -> Any:
+    """The rows as a ``rich.table.Table``."""
+    from rich.table import Table
+
+    table = Table(title="Adapters: the caller's decisions a second, against random agents", title_justify="left")
+    for column in ("adapter", "players", "environments", "decisions"):
+        table.add_column(column, justify="left" if column == "adapter" else "right")
+    for row in rows:
+        table.add_row(row.adapter, f"{row.players}", f"{row.batch:,}", f"{row.rate:,.0f}")
+    return table
+
+
+def describe_machine() -> str:
+    """The processor, the NumPy version and the threads, in one line."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return (
+        f"{_processor()}, {platform.system()} {platform.machine()}, {usable} cores to use (the engine is one thread), "
+        f"Python {platform.python_version()}, NumPy {np.__version__}"
+    )
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:  # not Linux
+        pass
+    return platform.processor() or "unknown processor"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """``python -m megaland_experiments.speed.benchmark`` is ``megaland benchmark``."""
+    from megaland_experiments import cli
+
+    return cli.main(["benchmark", *(sys.argv[1:] if argv is None else argv)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,426 @@
+"""The arena: agents against each other at the same tables, in the same seats, on the same luck.
+
+``tournament`` plays and returns tidy tables; ``megaland tournament`` shows them, and keeps them in a folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from megaland_env import MegalandConfig
+from megaland_env.agent import Agent, make_agent
+from megaland_experiments.matches.arena import Plan, Store, check_workers, is_finished, line_up_matches, play_all
+from megaland_experiments.matches.line_ups import KINDS, make_line_ups
+from megaland_experiments.matches.playing import DEFAULT_BATCH, AgentError, Progress, agent_name
+from megaland_experiments.options import (
+    Several,
+    add_config_arguments,
+    add_games,
+    add_seed,
+    add_several_players,
+    add_workers,
+    config_from,
+    config_words,
+)
+from megaland_experiments.shared.agent_files import policies_of
+from megaland_experiments.shared.output import csv_text, decoration, going_on, json_bytes, need, say, screen, versions
+from megaland_experiments.shared.plots import png
+from megaland_experiments.shared.progress import progress_bar
+from megaland_experiments.shared.run_folder import (
+    AGAIN,
+    FIRST_VERSION,
+    Checksums,
+    FolderError,
+    RunFolder,
+    Stored,
+    Work,
+    claim,
+    parse_object,
+    read_object,
+    read_stored,
+    warn_if_old,
+)
+from megaland_experiments.strength.folder import TOURNAMENT, ArenaFolder
+from megaland_experiments.strength.ratings import ANCHOR_RATING
+from megaland_experiments.strength.results import Played, Row, Summary, check_results, line_up_rows
+
+DEFAULT_GAMES = 2000
+DEFAULT_PLAYERS = 4
+DEFAULT_FOLDER = "runs/tournament"
+RESULTS_FILE = "results.json"
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """What came out: tables, each a list of rows as ``pandas.DataFrame`` takes it. They follow from the settings alone.
+
+    Shares are win shares: a shared win counts 1 / number of winners, a truncated game 0. ``low`` and ``high`` are 95 %
+    intervals with a seed as the unit. ``par`` is 1 / P, the share among equals. Where a table has the column ``kind``,
+    an agent is counted in ``pairs`` when it sits alone against P - 1 of another, and in ``mixed`` in every seat.
+
+    Attributes:
+        settings: what was played.
+        ratings: by number of players and agent: ``rating, low, high``, the anchor at 1000 (ratings.py); best first.
+        standings: by number of players, kind and agent: ``win_share, low, high, par``, and the means over its games of
+            ``coins``, ``place`` (by coins, equals share the better one), ``decisions`` and ``truncated``.
+        head_to_head: by number of players and two agents: ``win_share, low, high`` of the agent alone against P - 1 of
+            the opponent, and ``ahead``, how often it had more coins at any common table, equal coins counting half.
+        differences: by number of players, kind and two agents: ``difference, low, high`` of their win shares, each in
+            the other's place among the same others, on the same luck; ``deviation`` of it from seed to seed, and
+            ``unpaired_deviation``, what that would be had they not shared their luck; ``games_needed`` for each line-up
+            to tell three points apart, four times out of five. If all their tables have both, the shares there.
+        line_ups: by line-up and agent in it: ``seats``, ``games``, ``win_share, low, high`` of one seat, ``coins``,
+            ``place``, ``truncated``.
+        seats: by number of players and ``by``: the win share of each ``seat``, and of each place in the ``turn`` order
+            of the first round, over all games. All agents sit in all of them equally often.
+    """
+
+    settings: Row
+    ratings: list[Row]
+    standings: list[Row]
+    head_to_head: list[Row]
+    differences: list[Row]
+    line_ups: list[Row]
+    seats: list[Row]
+
+    def tables(self) -> dict[str, list[Row]]:
+        """The tables by their names."""
+        return {name: getattr(self, name) for name in _TABLES}
+
+    def to_dict(self) -> Row:
+        """The settings, the tables and the versions, as ``json.dumps`` takes them."""
+        return {"settings": self.settings, **self.tables(), "versions": versions()}
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write ``results.json``, a CSV file for each table, and a picture for each number of players.
+
+        The rule of run_folder.py holds: a folder that holds something else, or other results, is refused.
+
+        Returns:
+            The files.
+
+        Raises:
+            FolderError: the folder holds something else, or is in use.
+            OSError: a file cannot be written.
+        """
+        with claim(Work(TOURNAMENT, self.settings), folder) as owned:
+            if owned.has(RESULTS_FILE) and _results_in(owned.stored).tables() != self.tables():
+                raise FolderError(f"{folder} holds other results of the same settings; name another folder")
+            return self._write(owned)
+
+    def _write(self, folder: RunFolder) -> list[Path]:
+        """Write what is missing in a folder that this process owns: results first, then what shows them."""
+        from megaland_experiments.strength.figures import tournament_figure
+
+        contents = {RESULTS_FILE: partial(json_bytes, self.to_dict())}
+        contents |= {f"{name}.csv": partial(_csv_bytes, rows) for name, rows in self.tables().items()}
+        files = []
+        for name, content in contents.items():
+            if not folder.has(name):
+                folder.checksums.write(name, content())
+            files.append(folder.path / name)
+        for players in self.settings["players"]:
+            name = f"players-{players}.png"
+            with decoration(name):
+                if not folder.has(name):
+                    folder.checksums.write(name, png(tournament_figure(self, players)))
+                files.append(folder.path / name)
+        folder.checksums.forget_old()
+        return files
+
+
+_TABLES = ("ratings", "standings", "head_to_head", "differences", "line_ups", "seats")
+_MOST_BYTES_OF_RESULTS = 2**28
+
+
+def load_tournament(folder: str | Path) -> Tournament:
+    """Read the results of a finished tournament.
+
+    Folders that version 0.1 wrote are read with a warning: they have no checksums.
+
+    Raises:
+        FolderError: the folder holds no finished tournament, or a damaged one.
+        OSError: it cannot be read.
+    """
+    path = Path(folder)
+    if (path / RESULTS_FILE).exists() and not (path / TOURNAMENT.file).exists():  # saved from Python by version 0.1
+        stored = Stored({}, FIRST_VERSION, True, Checksums(path))
+    else:
+        stored = read_stored(path, TOURNAMENT)
+    result = _results_in(stored)
+    warn_if_old(path, stored)
+    return result
+
+
+def _results_in(stored: Stored) -> Tournament:
+    file = stored.checksums.path(RESULTS_FILE)
+    try:
+        if stored.is_old:
+            content = read_object(file)
+        else:
+            content = parse_object(stored.checksums.read(RESULTS_FILE, _MOST_BYTES_OF_RESULTS), file)
+    except FileNotFoundError:
+        raise FolderError(
+            f"{stored.checksums.folder} holds a tournament that is not finished: there is no {RESULTS_FILE}; "
+            f"give the command again"
+        ) from None
+    check_results(file, content)
+    if not stored.is_old and content["settings"] != stored.settings:
+        raise FolderError(f"{file} is of another tournament; {AGAIN}")
+    return Tournament(content["settings"], **{name: content[name] for name in _TABLES})
+
+
+def _csv_bytes(rows: Sequence[Row]) -> bytes:
+    return csv_text(rows).encode()
+
+
+def tournament(
+    agents: Sequence[str | Agent] | Mapping[str, str | Agent],
+    *,
+    num_players: int | Sequence[int] = DEFAULT_PLAYERS,
+    games: int = DEFAULT_GAMES,
+    lineups: Sequence[str] = KINDS,
+    anchor: str | None = None,
+    seed: int = 0,
+    config: MegalandConfig | None = None,
+    workers: int = 1,
+    batch: int = DEFAULT_BATCH,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Tournament:
+    """Let agents play each other.
+
+    All line-ups are played on the same seeds, and each seed P times, so that all agents have every seat equally often.
+
+    Args:
+        agents: at least two, made or by name (``make_agent``); a mapping says what each shall be called.
+        num_players: P, or several of them.
+        games: how many games each line-up plays; rounded up to a multiple of P.
+        lineups: ``pairs``, ``mixed`` or both (``line_ups.make_line_ups``).
+        anchor: the agent that is rated 1000; the first by default.
+        seed: another seed is other luck.
+        config: of the games, but for the number of players; the default is the full game.
+        workers: how many processes play; with more than one, agents must be named rather than made. The result is the
+            same, unless an agent's answers depend on how many it is asked for at once.
+        batch: how many games run at once in each.
+        out: a folder for the games and the results. What it has of the same tournament is not played again. Agents must
+            be named, since a folder cannot say who an object was; ``Tournament.save`` writes the results of any.
+        progress: told the number of games played, and the total.
+
+    Raises:
+        AgentError: an agent failed, or chose what it may not.
+        ChildProcessError: a worker process died.
+        FolderError: ``out`` holds another tournament or something else, is in use, or has a damaged file.
+        ValueError: there is no such agent, or an argument has no meaning.
+    """
+    entry = Entry.of(agents, num_players, games, lineups, anchor, seed, config)
+    check_workers(entry.plan, workers)
+    if out is None:
+        return entry.play(workers=workers, batch=batch, store=None, progress=progress)
+    need(*_NEEDED)
+    with claim(entry.work, out) as folder:
+        if folder.has(RESULTS_FILE):
+            return _results_in(folder.stored)
+        store = ArenaFolder(folder, entry.plan)
+        result = entry.play(workers=workers, batch=batch, store=store, progress=progress)
+        result._write(folder)
+        return result
+
+
+_NEEDED = ("openskill", "matplotlib.figure")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A tournament before it is played."""
+
+    plan: Plan
+    settings: Row
+
+    @classmethod
+    def of(
+        cls,
+        agents: Sequence[str | Agent] | Mapping[str, str | Agent],
+        num_players: int | Sequence[int],
+        games: int,
+        lineups: Sequence[str],
+        anchor: str | None,
+        seed: int,
+        config: MegalandConfig | None,
+    ) -> Entry:
+        """The arguments are those of ``tournament``.
+
+        Raises:
+            ValueError: one of them has no meaning.
+        """
+        entrants = agents.items() if isinstance(agents, Mapping) else [(agent_name(agent), agent) for agent in agents]
+        names = [name for name, _ in entrants]
+        twice = [name for name, times in Counter(names).items() if times > 1]
+        if twice:
+            raise ValueError(f"{twice[0]!r} takes part twice; every agent needs a name of its own")
+        if len(names) < 2:
+            raise ValueError(f"a tournament needs at least 2 agents, not {len(names)}")
+        listed = num_players if isinstance(num_players, Iterable) else [num_players]
+        kinds = [kind for kind in KINDS if kind in lineups]
+        strange = [kind for kind in lineups if kind not in KINDS]
+        if strange or not kinds:
+            raise ValueError(f"lineups is {list(lineups)}; it must name some of {', '.join(KINDS)}")
+        if anchor is not None and anchor not in names:
+            raise ValueError(f"the anchor {anchor!r} does not take part; there are {', '.join(names)}")
+        config = MegalandConfig() if config is None else config
+        # A configuration says what is wrong with a number, and makes one of Python of it.
+        players = list(dict.fromkeys(replace(config, num_players=number).num_players for number in listed))
+        if not players:
+            raise ValueError("num_players names no number of players")
+        for _, agent in entrants:
+            make_agent(agent)
+        plan = Plan(
+            agents=tuple(agent for _, agent in entrants),
+            names=tuple(names),
+            config=config,
+            line_ups=tuple(table for number in players for table in make_line_ups(len(names), number, kinds)),
+            games=games,
+            seed=seed,
+        )
+        rules = config.to_dict()
+        rules.pop("num_players")
+        settings = {
+            "agents": names,
+            "players": players,
+            "games": int(games),
+            "lineups": kinds,
+            "anchor": names[0] if anchor is None else anchor,
+            "seed": int(seed),
+            "config": rules,
+            **policies_of(agent for _, agent in entrants if isinstance(agent, str)),
+        }
+        renamed = [name for name, agent in entrants if agent != name]
+        if renamed:  # so that these results are not taken for those of the agents that have these names
+            settings["objects"] = renamed
+        return cls(plan, settings)
+
+    @property
+    def work(self) -> Work:
+        """What is done in the folder in which it is kept (``tournament``)."""
+        for name in self.settings.get("objects", ()):
+            raise ValueError(f"a folder cannot say who {name!r} was: name the agents, or use Tournament.save")
+        return Work(TOURNAMENT, self.settings)
+
+    def play(self, *, workers: int, batch: int, store: Store | None, progress: Progress | None) -> Tournament:
+        """Play what the store has not."""
+        games = play_all(self.plan, workers=workers, batch=batch, store=store, progress=progress)
+        played = [Played.of(self.plan, k, matches) for k, matches in enumerate(games)]
+        found: dict[str, list[Row]] = {name: [] for name in _TABLES}
+        for players in self.settings["players"]:
+            here = [table for table in played if table.players == players]
+            summary = Summary(self.plan.names, here, self.settings)
+            for name in _TABLES:
+                found[name] += getattr(summary, name)()
+        return Tournament(self.settings, **found)
+
+    def finished_line_ups(self, store: Store) -> list[Row]:
+        """The rows of those line-ups that have been played to their end."""
+        return [
+            row
+            for k in range(len(self.plan.line_ups))
+            if is_finished(self.plan, store, k)
+            for row in line_up_rows(Played.of(self.plan, k, line_up_matches(self.plan, store, k)), self.plan.names)
+        ]
+
+
+# ------------------------------------------------------------------------------------------------------ the command
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of ``megaland tournament``."""
+    parser.add_argument(
+        "agents", metavar="AGENT", nargs="+", help="at least two, such as threshold:risk=0.3 (megaland agents)"
+    )
+    add_several_players(parser, [DEFAULT_PLAYERS])
+    add_games(parser, DEFAULT_GAMES, "of each line-up, rounded up to all seats")
+    parser.add_argument(
+        "--lineups",
+        action=Several,
+        const=KINDS,
+        default=KINDS,
+        metavar="KIND,...",
+        help="pairs: one of each agent against P - 1 of each other; mixed: all choices of P agents (pairs,mixed)",
+    )
+    parser.add_argument("--anchor", metavar="AGENT", help=f"who is rated {ANCHOR_RATING:.0f} (the first)")
+    add_seed(parser)
+    add_workers(parser)
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="results, and the games played so far: the same command again goes on from there "
+        f"({DEFAULT_FOLDER}, or the next that is free)",
+    )
+    add_config_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Play, show the tables, and write them; when stopped, show those of the line-ups that are finished."""
+
+    need(*_NEEDED)
+    entry = Entry.of(
+        arguments.agents,
+        arguments.players,
+        arguments.games,
+        arguments.lineups,
+        arguments.anchor,
+        arguments.seed,
+        config_from(arguments, DEFAULT_PLAYERS),
+    )
+    check_workers(entry.plan, arguments.workers)
+    with claim(entry.work, arguments.out, DEFAULT_FOLDER) as folder:
+        if folder.note:
+            say(folder.note, error=True)
+        with going_on(f"what was played is kept; to go on: {_command(arguments, folder.path)}"):
+            return _run(arguments, entry, folder)
+
+
+def _run(arguments: argparse.Namespace, entry: Entry, folder: RunFolder) -> int:
+    from megaland_experiments.strength.tables import finished_table, show
+
+    console = screen()
+    began = time.perf_counter()
+    if folder.has(RESULTS_FILE):
+        result = _results_in(folder.stored)
+        summary = "finished before: nothing was played"
+    else:
+        store = ArenaFolder(folder, entry.plan)
+        try:
+            with progress_bar("games") as progress:
+                result = entry.play(workers=arguments.workers, batch=DEFAULT_BATCH, store=store, progress=progress)
+        except (AgentError, ChildProcessError, KeyboardInterrupt):
+            rows = entry.finished_line_ups(store)
+            if rows:
+                console.print(finished_table(rows))
+            say(f"what was played is kept in {folder.path}; to go on: {_command(arguments, folder.path)}", error=True)
+            raise
+        seconds = time.perf_counter() - began
+        summary = f"{entry.plan.total_games:,} games, {len(entry.plan.line_ups)} different tables, {seconds:.1f} s"
+    try:
+        files = result._write(folder)
+    finally:  # the disk may be full
+        show(result, console)
+    names = ", ".join(file.name for file in files)
+    console.print(f"{summary}\nwritten to {folder.path}: {names}", style="dim", highlight=False, soft_wrap=True)
+    return 0
+
+
+def _command(arguments: argparse.Namespace, folder: Path) -> str:
+    """The command that goes on in a folder."""
+    words = ["megaland", "tournament", *arguments.agents, "--players", *arguments.players]
+    words += ["--games", arguments.games, "--lineups", *arguments.lineups]
+    if arguments.anchor is not None:
+        words += ["--anchor", arguments.anchor]
+    words += ["--seed", arguments.seed, "--workers", arguments.workers, *config_words(arguments), "--out", folder]
+    return shlex.join(map(str, words))

@@ -1,0 +1,176 @@
+"""What a training run is asked for, with its presets; ``train.py`` does it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from numbers import Real
+from typing import Any
+
+from megaland_agents.policy_format import ACTIVATION_NAMES
+from megaland_env import MegalandConfig
+from megaland_env.rewards import Reward, Shaped, make_reward
+
+ITSELF, SNAPSHOTS = "itself", "snapshots"
+"""Among the opponents: the policy as it is now, and the league's earlier snapshots of it."""
+
+
+OPPONENTS = {ITSELF: 0.65, SNAPSHOTS: 0.1, "planner": 0.15, "threshold": 0.08, "random": 0.02}
+
+
+def shares_text(shares: Mapping[str, float]) -> str:
+    """Opponents with their shares, as ``--opponents`` takes them."""
+    return " ".join(f"{name}={share}" for name, share in shares.items())
+
+
+def _option(default: Any, help: str) -> Any:
+    """A field of the configuration, with the help of its command line option."""
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """What ``train`` is asked for; each field says what it is, and is an option of ``megaland train``.
+
+    Raises:
+        ValueError: a field is invalid.
+    """
+
+    folder: str = _option("", "of the run (runs/ppo-1, or the next one that is free or has the same run)")
+    total_steps: int = _option(2_000_000, "decisions to learn from in all, such as 2e6")
+    players: tuple[int, ...] = _option((2, 3, 4, 5), "at the tables; all sizes are trained at once")
+    markets: tuple[str, ...] = _option(("spread",), "of the games: spread, random or both")
+    seed: int = _option(0, "of the networks, the games and the drawn actions")
+    threads: int = _option(1, "of PyTorch; with so small a network more than one hardly helps")
+
+    num_envs: int = _option(1024, "games at once")
+    rollout: int = _option(32_768, "decisions between two updates")
+    batch_size: int = _option(4096, "decisions in each gradient step")
+    n_epochs: int = _option(4, "passes over the decisions in each update")
+    learning_rate: float = _option(2e-3, "at the beginning; it falls linearly to 0")
+    gamma: float = _option(1.0, "discount per decision")
+    gae_lambda: float = _option(0.95, "of the generalised advantage estimate")
+    clip_range: float = _option(0.2, "of the probability ratio")
+    ent_coef: float = _option(0.01, "weight of the entropy bonus at the beginning; it falls linearly to 0")
+    vf_coef: float = _option(0.5, "weight of the value loss")
+    max_grad_norm: float = _option(0.5, "longest gradient")
+    hidden: tuple[int, ...] = _option((128, 128), "hidden layers of the policy network, and of the value network")
+    activation: str = _option("relu", "between the layers: tanh or relu")
+    warm_start: str = _option(
+        "", "run whose last networks this one begins with, with a new optimiser; without it they are drawn at random"
+    )
+    reward: str = _option("shaped", "win, coins or shaped (with the same discount)")
+
+    opponents: dict[str, float] = field(
+        default_factory=OPPONENTS.copy,
+        metadata={
+            "help": "who has the seats other than the learner's, and how often: agents, itself and its snapshots "
+            f"({shares_text(OPPONENTS)})"
+        },
+    )
+    same_opponent_share: float = _option(
+        0.0, "share of the games in which all seats other than the learner's have the same opponent"
+    )
+    snapshot_every: int = _option(500_000, "decisions between two snapshots")
+    snapshots_kept: int = _option(4, "in the league; the easiest leaves")
+
+    checkpoint_every: int = _option(500_000, "decisions between two checkpoints")
+    anchor_every: int = _option(250_000, "decisions between two measurements of its strength, for the learning curve")
+    anchor_games: int = _option(500, "in each of them; 0 for none")
+    eval_games: int = _option(4000, "in each evaluation at the end; 0 for none")
+    eval_sampled: bool = _option(False, "evaluate actions drawn by their probabilities, not the most likely ones")
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if type(each.default) is int:
+                object.__setattr__(self, each.name, whole_number(value, each.name))
+            elif isinstance(each.default, tuple) and isinstance(each.default[0], int):
+                object.__setattr__(self, each.name, tuple(whole_number(size, each.name) for size in value))
+        counts = ("total_steps", "threads", "num_envs", "rollout", "batch_size", "n_epochs")
+        for name in (*counts, "snapshot_every", "checkpoint_every", "anchor_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not self.hidden or min(self.hidden) < 1:
+            raise ValueError(f"hidden is {self.hidden}; it must be one size of at least 1 or several")
+        for name in ("seed", "anchor_games", "eval_games", "snapshots_kept"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        for name in ("learning_rate", "clip_range", "ent_coef", "vf_coef", "max_grad_norm"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be a number of at least 0")
+        for name in ("gamma", "gae_lambda", "same_opponent_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be a number from 0 to 1")
+        if self.activation not in ACTIVATION_NAMES:
+            raise ValueError(f"activation is {self.activation!r}; it must be one of {', '.join(ACTIVATION_NAMES)}")
+        if not all(0 <= share < math.inf for share in self.opponents.values()) or not sum(self.opponents.values()) > 0:
+            raise ValueError(f"opponents are {self.opponents}; no share may be below 0, and one must be above")
+        tables = len(self.game_configs())
+        if not 1 <= tables <= self.num_envs:
+            raise ValueError(f"num_envs is {self.num_envs}; there are {tables} kinds of table to share them out among")
+        self.reward_function()
+
+    def game_configs(self) -> list[MegalandConfig]:
+        """The full game for each number of players and each way to choose a market."""
+        return [MegalandConfig(players, market=market) for players in self.players for market in self.markets]
+
+    def reward_function(self) -> Reward:
+        """The reward, with the learner's discount if it has one."""
+        return Shaped(self.gamma) if self.reward == "shaped" else make_reward(self.reward)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as ``json.dumps`` takes them."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:
+        """The reverse of ``to_dict``.
+
+        Raises:
+            ValueError: a field is unknown or invalid.
+        """
+        if not isinstance(values, Mapping) or not isinstance(values.get("opponents", {}), Mapping):
+            raise ValueError("the configuration of a run and its opponents must be objects")
+        values = {_FORMER_NAMES.get(name, name): value for name, value in values.items()}
+        unknown = set(values) - {each.name for each in fields(cls)}
+        if unknown:
+            raise ValueError(f"a training run has no field {sorted(unknown)[0]!r}")
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+_FORMER_NAMES = {"alike": "same_opponent_share"}
+"""Of fields, in runs of version 0.1.0."""
+
+
+def whole_number(value: Any, name: str) -> int:
+    """A whole number, which may be a float without a fraction, such as 1e6.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and value == int(value):
+        return int(value)
+    raise ValueError(f"{name} is {value!r}; it must be a whole number")
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "quick": {},
+    "standard": {
+        "total_steps": 10_000_000,
+        "checkpoint_every": 1_000_000,
+        "anchor_every": 1_000_000,
+    },
+    "long": {
+        "total_steps": 36_000_000,
+        "markets": ("spread", "random"),
+        "num_envs": 2048,
+        "rollout": 65_536,
+        "snapshot_every": 1_500_000,
+        "checkpoint_every": 1_000_000,
+        "anchor_every": 1_000_000,
+        "anchor_games": 2000,
+    },
+}
+"""What each preset changes of the defaults of ``TrainConfig``."""

@@ -1,0 +1,263 @@
+"""Learning curves: how often a policy wins against fixed agents while it learns, over steps and over minutes.
+
+``python -m megaland_experiments.training.learning_curves LABEL=RUN... --out curve.png`` draws those of several training
+runs.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter
+from stable_baselines3.common.logger import KVWriter
+
+from megaland_env.files import read_bytes, read_text, write_text
+from megaland_experiments.options import Parser
+from megaland_experiments.shared.output import check_writable, warn
+from megaland_experiments.shared.plots import ANCHOR_COLOUR, INK, SERIES, grid, new_figure, short, write_picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ANCHOR_COLUMNS = ("steps", "seconds", "cpu_seconds", "players", "anchor", "win_share", "low", "high")
+"""Of ``anchors.csv``: decisions learned from, the seconds and the processor's seconds spent on it (without measuring),
+and the win share of one learner among so many players, all others of them the anchor, with its 95 % interval."""
+
+UPDATE_COLUMNS = {
+    "steps": "time/total_timesteps",
+    "played": "rollout/played",
+    "win_share": "rollout/win_share",
+    "coins": "rollout/coins",
+    "rounds": "rollout/rounds",
+    "snapshots": "league/snapshots",
+    "hardest_snapshot": "league/hardest",
+    "policy_loss": "train/policy_gradient_loss",
+    "value_loss": "train/value_loss",
+    "entropy_loss": "train/entropy_loss",
+    "approx_kl": "train/approx_kl",
+    "clip_fraction": "train/clip_fraction",
+    "explained_variance": "train/explained_variance",
+}
+"""Of ``progress.csv``, with the names that the learner logs them by."""
+
+
+MOST_BYTES = 1 << 28
+"""A larger file is not read as a curve."""
+
+LINES = {"planner": "-", "threshold": "--"}
+POINTS = {"planner": "o", "threshold": "s"}
+"""How each anchor's curve is drawn, and one that has a single point, which makes no line."""
+
+
+class CurveFile:
+    """A CSV file that grows, row by row; a run that is resumed goes on with it.
+
+    Args:
+        path: the file.
+        columns: names of the columns; the first is the number of steps.
+        steps: later rows are dropped, and one that was cut short; they belong to what was lost when a run was stopped.
+        together: number of rows that are written at a time. Of the rows of one number of steps only so many are kept,
+            and none if there are fewer.
+
+    Attributes:
+        kept: the numbers of steps of the rows that were kept.
+
+    Raises:
+        OSError: the file cannot be written; ``filename`` is ``path``.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str], steps: int, together: int = 1) -> None:
+        rows = _whole_rows(path, len(columns)) if path.exists() else []
+        by_steps: dict[int, list[str]] = {}
+        for row in rows:
+            by_steps.setdefault(int(row.partition(",")[0]), []).append(row)
+        groups = {at: lines[:together] for at, lines in by_steps.items() if at <= steps and len(lines) >= together}
+        self.kept = set(groups)
+        self._path = path
+        lines = [",".join(columns), *(row for group in groups.values() for row in group)]
+        write_text(path, "\n".join(lines) + "\n")
+        # Without a buffer: what could not be written would otherwise fail again when the file is closed.
+        self._file = path.open("ab", buffering=0)
+
+    def write(self, *rows: Sequence[Any]) -> None:
+        """Write rows, at once.
+
+        Raises:
+            OSError: they cannot be written; ``filename`` is that of the file.
+        """
+        text = io.StringIO()
+        # All digits of NumPy's float32 too, so that a run that was resumed has the same.
+        csv.writer(text, lineterminator="\n").writerows(
+            [float(value) if isinstance(value, np.floating) else value for value in row] for row in rows
+        )
+        left = memoryview(text.getvalue().encode())
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self._path)) from error
+
+    def sync(self) -> None:
+        """Make the rows durable, before a checkpoint counts on them.
+
+        Raises:
+            OSError: they do not reach the disk; ``filename`` is that of the file.
+        """
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self._path)) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _whole_rows(path: Path, cells: int) -> list[str]:
+    """The rows of a CSV file after the first; the last is dropped if it was cut short, and so are damaged ones."""
+    lines = read_bytes(path, MOST_BYTES).decode("utf-8", errors="replace").split("\n")[1:-1]
+    whole = [line for line in lines if re.match(r"[0-9]{1,18},", line) and len(next(csv.reader([line]))) == cells]
+    if len(whole) < len(lines):
+        warn(f"{path}: {len(lines) - len(whole)} damaged rows are left out")
+    return whole
+
+
+class UpdateRows(KVWriter):
+    """What the learner logs, as a ``CurveFile`` with a row for each update."""
+
+    def __init__(self, path: Path, steps: int) -> None:
+        self._curve = CurveFile(path, list(UPDATE_COLUMNS), steps)
+        self.sync = self._curve.sync
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+        """Write a row."""
+        self._curve.write([key_values.get(name, "") for name in UPDATE_COLUMNS.values()])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._curve.close()
+
+
+def read_curve(run: str | Path) -> list[dict[str, Any]]:
+    """The rows of a run's ``anchors.csv``, numbers as numbers.
+
+    Raises:
+        ValueError: there is none, or it is damaged.
+    """
+    path = Path(run) / "anchors.csv"
+    try:
+        text = read_text(path, MOST_BYTES)
+    except OSError as error:
+        raise ValueError(f"{run} has no learning curve: {path.name} cannot be read: {error.strerror}") from error
+    rows = list(csv.DictReader(io.StringIO(text)))
+    try:
+        return [{name: row[name] if name == "anchor" else float(row[name]) for name in ANCHOR_COLUMNS} for row in rows]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def write_curve(path: str | Path, runs: Sequence[tuple[str, str | Path]]) -> None:
+    """Write ``curve_figure`` of the runs, each with its label, as a PNG file.
+
+    Raises:
+        ValueError: a run has no curve, or nothing was measured in it; there are too many labels.
+        OSError: the file cannot be written.
+    """
+    curves = [(label, read_curve(run)) for label, run in runs]
+    for (_, run), (_, rows) in zip(runs, curves, strict=True):
+        if not rows:
+            raise ValueError(f"nothing was measured in {run}: its learning curve has no point yet")
+    write_picture(path, curve_figure(curves))
+
+
+def curve_figure(curves: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> Figure:
+    """Win shares over decisions learned from and over minutes of a core, a column for each number of players.
+
+    Args:
+        curves: for each run its label, which is its colour in the picture, and the rows of ``read_curve``.
+
+    Raises:
+        ValueError: there are no rows, or more labels than colours.
+    """
+    sizes = sorted({int(row["players"]) for _, rows in curves for row in rows})
+    labels = list(dict.fromkeys(label for label, _ in curves))
+    if not sizes:
+        raise ValueError("there is no measurement to draw")
+    if len(labels) > len(SERIES):
+        raise ValueError(f"there are {len(labels)} labels; a picture has colours for {len(SERIES)}")
+    figure = new_figure(2.6 + 2.7 * len(sizes), 6.2, "One learner against others: its share of the wins")
+    has_points = False
+    panels = figure.subplots(2, len(sizes), sharey="col", sharex="row", squeeze=False)
+    for column, players in enumerate(sizes):
+        for level, (name, unit, per) in enumerate(
+            (("steps", "million decisions", 1e6), ("cpu_seconds", "minutes of a core", 60))
+        ):
+            axes = panels[level, column]
+            axes.axhline(1 / players, color=ANCHOR_COLOUR, zorder=0)
+            for label, rows in curves:
+                for anchor, line in LINES.items():
+                    own = [
+                        row for row in rows if row["players"] == players and row["anchor"] == anchor and row["steps"]
+                    ]
+                    colour = SERIES[labels.index(label)][0]
+                    x, y = [each[name] / per for each in own], [each["win_share"] for each in own]
+                    if len(own) == 1:
+                        has_points = True
+                        axes.plot(x, y, POINTS[anchor], color=colour, markersize=4)
+                    else:
+                        axes.plot(x, y, line, color=colour, linewidth=1.4)
+            axes.set_xscale("log")  # most is learned at the beginning
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.xaxis.set_major_formatter("{x:g}")
+            axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.set_ylim(0, 1)
+            axes.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+            axes.set_xlabel(unit)
+            grid(axes, "both")
+        panels[0, column].set_title(f"{players} players (par {100 / players:.3g} %)")
+    panels[0, 0].set_ylabel("win share")
+    panels[1, 0].set_ylabel("win share")
+    ways = [
+        Line2D(
+            [],
+            [],
+            color=INK,
+            linestyle=line,
+            marker=POINTS[anchor] if has_points else "",
+            markersize=4,
+            label=f"against {anchor}",
+        )
+        for anchor, line in LINES.items()
+    ]
+    runs = [Line2D([], [], color=SERIES[number][0], label=short(label)) for number, label in enumerate(labels)]
+    figure.legend(handles=[*ways, *runs], loc="outside lower center", ncols=len(ways) + len(runs), frameon=False)
+    return figure
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Draw the curves of several runs."""
+    parser = Parser(description="Draw the learning curves of training runs.")
+    parser.add_argument("runs", nargs="+", metavar="LABEL=RUN", help="folders; runs of one label have one colour")
+    parser.add_argument("--out", required=True, metavar="FILE", help="where the picture goes, a PNG file")
+    arguments = parser.parse_args(argv)
+    runs = [word.partition("=")[::2] for word in arguments.runs]
+    if not all(label and run for label, run in runs):
+        parser.error("each run must be of the form LABEL=RUN, such as quick=runs/ppo-1")
+    try:
+        check_writable(arguments.out)
+        write_curve(arguments.out, runs)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,291 @@
+"""Tunes the numbers of a heuristic agent by simulation: ``python -m megaland_experiments.tuning.tune planner --out
+planner.json``.
+
+The search is CMA-ES (Hansen, "The CMA Evolution Strategy: A Tutorial", 2016), which suits some thirty numbers whose
+worth is only known with noise. A generation is a handful of variants that all play on the same luck, one of them
+against P - 1 opponents at every table size; what is ranked is the mean win share times P. What is kept at the end is
+the middle of the search, which the noise of single variants does not reach.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_agents.heuristics.threshold import ThresholdAgent
+from megaland_agents.planning.planner import PlannerAgent
+from megaland_agents.planning.valuation import Numbers
+from megaland_env import Building, Decisions, MegalandConfig, MegalandGames
+from megaland_env.agent import Agent, make_agent
+from megaland_env.cards import MAX_PLAYERS, MIN_PLAYERS
+from megaland_env.engine import rng
+from megaland_env.files import read_json, write_json
+from megaland_env.outside_text import printable
+from megaland_experiments.options import Parser, opponents_from, whole_number
+from megaland_experiments.shared.output import check_writable, decoration, going_on, say, screen
+from megaland_experiments.shared.progress import duration
+
+DEFAULT_OPPONENT = "threshold"
+MOST_BYTES = 1 << 20
+"""A larger file is not read: a search writes some thirty numbers."""
+
+Values = npt.NDArray[np.float64]
+
+# These are worth their coins at once and nothing later.
+_PLAIN = (Building.SANDWICH_STAND, Building.CAFE)
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A number that is tuned.
+
+    Attributes:
+        name: of it.
+        start: where the search begins.
+        step: how far it is tried to either side at first.
+        low: the least that makes sense.
+        high: the most.
+    """
+
+    name: str
+    start: float
+    step: float
+    low: float = 0.0
+    high: float = 10.0
+
+
+def planner_numbers() -> list[Tunable]:
+    """The numbers of the planner, as they are now."""
+    now = Numbers()
+    return [
+        *(
+            Tunable(f"income.{building.label}", now.income[building], 0.1 + 0.2 * now.income[building])
+            for building in Building
+            if building not in _PLAIN
+        ),
+        *(
+            Tunable(f"heart.{heart}", income, 0.1 + 0.2 * income)
+            for heart, income in enumerate(now.heart_income, start=5)
+        ),
+        Tunable("pace", now.pace, 0.15, 0.3, 2.0),
+        Tunable("token", now.token, 0.3, 0.0, 4.0),
+        Tunable("discount", now.discount, 0.15, 0.0, 1.0),
+        Tunable("store", now.store, 0.2, 0.0, 3.0),
+        Tunable("boldness", now.boldness, 0.15, 0.2, 3.0),
+        Tunable("smooth", now.smooth, 0.2, 0.0, 1.0),
+        Tunable("spite", now.spite, 0.2, 0.0, 2.0),
+    ]
+
+
+def planner_of(values: Mapping[str, Any]) -> Numbers:
+    """The planner's numbers from their names, each a float or an array."""
+    nothing = np.zeros_like(values["pace"])
+    names = ("pace", "token", "discount", "store", "boldness", "smooth", "spite")
+    return Numbers(
+        income=np.array([values.get(f"income.{building.label}", nothing) for building in Building]),
+        heart_income=np.array([values[f"heart.{heart}"] for heart in range(5, 9)]),
+        **{name: values[name] for name in names},
+    )
+
+
+class PlannerVariants(PlannerAgent):
+    """Planners of different numbers, one for each stretch of ``games`` games of a batch."""
+
+    def __init__(self, variants: Sequence[Mapping[str, float]], games: int) -> None:
+        super().__init__()
+        self._values = {name: np.array([one[name] for one in variants], np.float32) for name in variants[0]}
+        self._games = games
+
+    def numbers(self, decisions: Decisions) -> Numbers:
+        """A number for each row."""
+        variant = decisions.game // self._games
+        return planner_of({name: values[variant] for name, values in self._values.items()})
+
+
+def threshold_numbers() -> list[Tunable]:
+    """The numbers of the threshold agent, as they are now."""
+    agent = ThresholdAgent()
+    return [
+        Tunable("risk", agent.risk, 0.08, 0.0, 1.0),
+        Tunable("jump_risk", agent.jump_risk, 0.08, 0.0, 1.0),
+        Tunable("heart_rounds", agent.heart_rounds, 1.0, 0.0, 8.0),
+        Tunable("horizon", agent.horizon, 1.5, 1.0, 15.0),
+    ]
+
+
+class ThresholdVariants:
+    """Threshold agents of different numbers, one for each stretch of ``games`` games of a batch."""
+
+    def __init__(self, variants: Sequence[Mapping[str, float]], games: int) -> None:
+        self._agents = [
+            ThresholdAgent(one["risk"], one["jump_risk"], round(one["heart_rounds"]), round(one["horizon"]))
+            for one in variants
+        ]
+        self._games = games
+
+    def act(self, decisions: Decisions) -> npt.NDArray[np.uint8]:
+        """(M,) actions."""
+        actions = np.zeros(len(decisions), np.uint8)
+        variant = decisions.game // self._games
+        for number in np.unique(variant):
+            rows = np.flatnonzero(variant == number)
+            actions[rows] = self._agents[number].act(decisions[rows])
+        return actions
+
+
+AGENTS: dict[str, tuple[Callable[[], list[Tunable]], Callable[[Sequence[Mapping[str, float]], int], Agent]]] = {
+    "planner": (planner_numbers, PlannerVariants),
+    "threshold": (threshold_numbers, ThresholdVariants),
+}
+
+
+def worths(
+    make: Callable[[Sequence[Mapping[str, float]], int], Agent],
+    variants: Sequence[Mapping[str, float]],
+    opponents: Sequence[Agent],
+    games: int,
+    seed: int,
+) -> Values:
+    """(variants,) the mean win share times P over all table sizes, against the opponents in turn; 1 among equals."""
+    total = np.zeros(len(variants))
+    for players in range(MIN_PLAYERS, MAX_PLAYERS + 1):
+        games_each = games - games % players
+        batch = MegalandGames(MegalandConfig(num_players=players), games_each * len(variants))
+        number = np.arange(games_each)
+        seeds = rng.run_seeds(seed, number // players, rng.Run.TUNING)
+        batch.reset(np.tile(seeds, len(variants)))
+        sits = np.tile(number % players, len(variants))  # where the variant sits: on equal luck once in each seat
+        candidate = make(variants, games_each)
+        while len(decisions := batch.decisions()):
+            place = (decisions.seat - sits[decisions.game]) % players
+            who = np.where(place == 0, -1, (place - 1) % len(opponents))
+            actions = np.zeros(len(decisions), np.uint8)
+            for player in np.unique(who):
+                rows = np.flatnonzero(who == player)
+                agent = candidate if player < 0 else opponents[player]
+                actions[rows] = agent.act(decisions[rows])
+            batch.step(batch.scatter(decisions, actions))
+        own = batch.win_shares[np.arange(sits.size), sits]
+        total += players * own.reshape(len(variants), games_each).mean(axis=1)
+    return total / (MAX_PLAYERS - MIN_PLAYERS + 1)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Search for as long as was said, and write where the search stands after every generation."""
+    try:
+        return _search(argv)
+    except OSError as error:
+        say(f"python -m megaland_experiments.tuning.tune: error: {error.filename}: {error.strerror}", error=True)
+        return 2
+
+
+def _search(argv: Sequence[str] | None) -> int:
+    from cmaes import CMA
+
+    arguments, opponents, known = _parsed(argv)
+    numbers_of, make = AGENTS[arguments.agent]
+    tunables = numbers_of()
+    scale = np.array([tunable.step for tunable in tunables])
+    start = np.array([known.get(tunable.name, tunable.start) for tunable in tunables])
+    bounds = np.array([(tunable.low, tunable.high) for tunable in tunables])
+
+    def named(scaled: Values) -> dict[str, float]:
+        values = np.clip(scaled * scale, bounds[:, 0], bounds[:, 1])
+        return {tunable.name: round(float(value), 4) for tunable, value in zip(tunables, values, strict=True)}
+
+    search = CMA(
+        mean=start / scale,
+        sigma=1.0,
+        bounds=bounds / scale[:, None],
+        population_size=arguments.variants,
+        seed=arguments.seed,
+    )
+    console, end = screen(), time.monotonic() + 60 * arguments.minutes
+    while search.generation == 0 or time.monotonic() < end:
+        luck = arguments.seed * 1_000_000 + search.generation
+        variants = [search.ask() for _ in range(arguments.variants)]
+        found = worths(make, [named(one) for one in variants], opponents, arguments.games, luck)
+        search.tell([(one, -value) for one, value in zip(variants, found.tolist(), strict=True)])
+        middle = named(search.mean)
+        settings = {
+            "agent": arguments.agent,
+            "opponents": opponents_from(arguments) or [DEFAULT_OPPONENT],
+            "seed": arguments.seed,
+        }
+        content = {**settings, "generation": search.generation, "numbers": middle}
+        with going_on(f"to go on from the last numbers that were written: {_command(argv, arguments.out)}"):
+            write_json(arguments.out, content)
+        with decoration("line of this generation"):
+            console.print(
+                f"generation {search.generation}: mean {found.mean():.4f}, best {found.max():.4f}, "
+                f"{duration(max(0.0, end - time.monotonic()))}",
+                highlight=False,
+            )
+    return 0
+
+
+def _command(argv: Sequence[str] | None, out: str) -> str:
+    """The command that goes on with a search."""
+    start = ["--start", out] if Path(out).exists() else []
+    return shlex.join(
+        ["python", "-m", "megaland_experiments.tuning.tune", *(sys.argv[1:] if argv is None else argv), *start]
+    )
+
+
+def _parsed(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Agent], dict[str, float]]:
+    """The arguments, the opponents, and the numbers to start from; what has no meaning ends with a word on it."""
+    parser = Parser(prog="python -m megaland_experiments.tuning.tune", description="Tune an agent by simulation.")
+    parser.add_argument("agent", choices=AGENTS)
+    parser.add_argument(
+        "--opponents",
+        metavar="AGENT,...",
+        action="append",
+        help=f"who fills the other seats, in turn, separated by commas or the option repeated ({DEFAULT_OPPONENT})",
+    )
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long (%(default)s)")
+    parser.add_argument("--games", type=whole_number, default=400, help="of a variant at a table size (%(default)s)")
+    parser.add_argument("--variants", type=whole_number, default=16, help="in a generation (%(default)s)")
+    parser.add_argument("--seed", type=whole_number, default=0, help="from 0 (%(default)s)")
+    parser.add_argument("--start", metavar="FILE", help="begin where an earlier search has ended")
+    parser.add_argument("--out", metavar="FILE", required=True, help="write the numbers here")
+    arguments = parser.parse_args(argv)
+    for name, least in (("games", MAX_PLAYERS), ("variants", 2), ("seed", 0)):
+        if getattr(arguments, name) < least:
+            parser.error(f"--{name} is {getattr(arguments, name)}; it must be at least {least}")
+    try:
+        check_writable(arguments.out)
+        opponents = [make_agent(spec) for spec in opponents_from(arguments) or [DEFAULT_OPPONENT]]
+        known = _numbers_in(arguments.start, arguments.agent) if arguments.start else {}
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    return arguments, opponents, known
+
+
+def _numbers_in(file: str, agent: str) -> dict[str, float]:
+    """The numbers that a search has written.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is none that a search for this agent has written.
+    """
+    try:
+        written = read_json(file, MOST_BYTES)
+        of_agent, numbers = written["agent"], {name: float(number) for name, number in written["numbers"].items()}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{file} has not been written by a search: {printable(error, 200)}") from error
+    if of_agent != agent:
+        raise ValueError(f"{file} has the numbers of {printable(of_agent, 40)}, not of {agent}")
+    return numbers
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""The game itself: state, randomness and rules."""

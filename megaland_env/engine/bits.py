@@ -1,0 +1,85 @@
+"""Sets of up to 64 small numbers as 64-bit words: bit ``i`` set means that ``i`` is in the set.
+
+The legal actions of a seat are such a set; opened to booleans only on request, since a word is a fortieth of the work.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env.engine import piles
+from megaland_env.engine.rng import constant
+
+Words = npt.NDArray[np.uint64]
+
+_LITTLE_ENDIAN = np.dtype("<u8")
+_1, _2, _3, _4, _8, _255 = (constant(n) for n in (1, 2, 3, 4, 8, 255))
+_PAIRS = constant(0x5555555555555555)
+_FOURS = constant(0x3333333333333333)
+_BYTES = constant(0x0F0F0F0F0F0F0F0F)
+_PLACES = (1 << np.arange(8)).astype(np.uint8)[:, None]
+_FEW = 64
+"""Up to so many sets it is quicker to list all members than to find one by arithmetic."""
+
+
+def _nth_bit_table(width: int) -> npt.NDArray[np.uint8]:
+    """(2**width, width): the place of the n-th set bit of a number (0 where it has no n-th)."""
+    table = np.zeros((1 << width, width), np.uint8)
+    for number in range(1 << width):
+        places = [bit for bit in range(width) if number >> bit & 1]
+        table[number, : len(places)] = places
+    return table
+
+
+_NTH_BIT_OF_BYTE = _nth_bit_table(8).reshape(-1)
+NTH_BIT_OF_TEN = _nth_bit_table(10)
+"""(1024, 10) for the ten level cards: the card that is the n-th of a set."""
+
+
+def members(words: Words, width: int) -> npt.NDArray[np.bool_]:
+    """The sets as booleans: ``(...)`` words become ``(..., width)``."""
+    rows = np.ascontiguousarray(words, _LITTLE_ENDIAN).view(np.uint8).reshape(*words.shape, 8)
+    return np.unpackbits(rows, axis=-1, count=width, bitorder="little").view(np.bool_)
+
+
+def nth_member(words: Words, n: Words) -> npt.NDArray[np.uint8]:
+    """The n-th smallest number (from 0) of each of (M,) sets; every set must have more than n members."""
+    if words.size <= _FEW:
+        numbers = members(words, 64).nonzero()[1].astype(np.uint8)
+        before = np.bitwise_count(words).cumsum() - np.bitwise_count(words)
+        return numbers.take(before + n)
+    # How many members each byte has, by adding neighbours (as in every popcount).
+    counts = words >> _1
+    counts &= _PAIRS
+    np.subtract(words, counts, out=counts)
+    quads = counts >> _2
+    quads &= _FOURS
+    counts &= _FOURS
+    counts += quads
+    np.right_shift(counts, _4, out=quads)
+    counts += quads
+    counts &= _BYTES
+    # The byte of the wanted member is that at which the running total passes n; then its place among those of the byte.
+    totals = piles.running_totals(counts)
+    whole_bytes = piles.card_at(totals, n)
+    shift = (whole_bytes << 3).astype(np.uint64)
+    totals <<= _8
+    totals >>= shift
+    totals &= _255
+    byte = words >> shift
+    byte &= _255
+    byte <<= _3
+    byte += n
+    byte -= totals
+    place = _NTH_BIT_OF_BYTE.take(byte.view(np.int64))
+    place += whole_bytes << 3
+    return place
+
+
+def from_members(rows: npt.NDArray[Any]) -> Words:
+    """The reverse of ``members``, for up to 8 numbers, one row each: ``(k, n)`` booleans become ``(n,)`` words."""
+    words: Words = np.bitwise_or.reduce(rows * _PLACES[: len(rows)], axis=0).astype(np.uint64)
+    return words

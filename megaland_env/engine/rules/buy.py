@@ -1,0 +1,411 @@
+"""Phase 2: buy (rules B), in the order of the rules."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env.actions import BUY_FIRST, HEART_FIRST, PASS, TREASURE_FIRST, Kind
+from megaland_env.cards import (
+    ARCADE_COINS,
+    BUILDING_COINS,
+    BUILDING_COSTS,
+    BUILDING_JUMPS,
+    HALL_COINS,
+    HEART_COSTS,
+    HOTEL_COINS,
+    MAX_HEARTS,
+    NUM_TREASURES,
+    SMITHY_COINS,
+    SMITHY_COSTS,
+    STAR_BUILDINGS,
+    TOLL_COINS,
+    TREASURE_COPIES,
+    TREASURES_IN_ALL,
+    Building,
+    Treasure,
+)
+from megaland_env.engine import bits, piles
+from megaland_env.engine.events import Event
+from megaland_env.engine.rng import constant
+from megaland_env.engine.rules.flow import Moves, Stage, gain, left_of, part, split
+from megaland_env.engine.state import (
+    KINDS,
+    NO_CARD,
+    NOBODY,
+    NOT_PAYING,
+    ONE,
+    PASS_ONLY,
+    YES,
+    ZERO,
+    GameState,
+    Ints,
+    Words,
+    add,
+    buy_bit,
+    put,
+    small,
+    some,
+    where,
+)
+
+Counts = npt.NDArray[np.uint8]
+
+_NOT_FOR_SALE = 255
+_NEXT_HEART_COSTS = np.array([HEART_COSTS.get(held + 1, _NOT_FOR_SALE) for held in range(MAX_HEARTS + 1)], np.uint8)
+_MOST_CARDS = small(max(BUILDING_COSTS))
+# (7,): bit BUY_b is set if b costs no more than so many treasures.
+_AFFORDABLE = np.array(
+    [
+        sum(1 << (BUY_FIRST + b) for b in Building if BUILDING_COSTS[b] <= cards)
+        for cards in range(int(_MOST_CARDS) + 1)
+    ],
+    np.uint64,
+)
+_IS_STAR = np.array([building in STAR_BUILDINGS for building in Building])
+# (3, 1), and (3, 23): what a copy of each pays for the purchase of each building (B6).
+_PAYING_BUILDINGS = np.array([Building.SMITHY, Building.HALL_OF_ELDERS, Building.TOLL_BOOTH])[:, None]
+_COINS_FOR = np.array(
+    [SMITHY_COINS * np.isin(BUILDING_COSTS, SMITHY_COSTS), HALL_COINS * ~_IS_STAR, TOLL_COINS * _IS_STAR], np.uint8
+)
+# (6, 1): breaks ties between types held equally often: more copies first, and by the order of C2 among equals.
+_COPIES_RANK = np.argsort(np.argsort(TREASURE_COPIES, kind="stable"), kind="stable").astype(np.uint16)[:, None]
+_WILD_BUILDINGS = np.array([Building.OSTRICH_RANCH, Building.FISH_VENDOR, Building.ROOT_MARKET])[:, None]
+_PASS, _BUY_FIRST, _HEART_FIRST, _TREASURE_FIRST = map(small, (PASS, BUY_FIRST, HEART_FIRST, TREASURE_FIRST))
+_EVERY_EGG = small(TREASURES_IN_ALL)
+_HOTEL_COINS, _ARCADE_COINS = small(HOTEL_COINS), small(ARCADE_COINS)
+_NO_CARD = constant(0)
+_TO_HEARTS, _TO_TREASURES = constant(HEART_FIRST), constant(TREASURE_FIRST)
+_TYPES = np.arange(NUM_TREASURES, dtype=np.uint8)[:, None]
+
+
+class WildRights(NamedTuple):
+    """B3: how many cards may still stand for any type, (n,) each."""
+
+    eggs: Counts  # 96 for an owner of an Ostrich Ranch, when buying buildings
+    fish: Counts
+    carrots: Counts
+
+
+def begin(state: GameState, games: Ints) -> Moves:
+    """B1: one turn each, from the first player."""
+    state.level_card[games] = NO_CARD
+    state.buyer[games] = state.first_player.take(games)
+    return [(Stage.TURN, games)]
+
+
+def turn(state: GameState, games: Ints) -> Moves:
+    """B1: the buyer may buy what can be paid, or pass."""
+    at = state.at_seat(state.buyer.take(games), games)
+    hand = state.home.take(at)
+    passing = games[:0]
+    if state.config.skip_forced and np.count_nonzero(hand) < games.size:
+        holds = hand != _NO_CARD  # without a treasure there is nothing to think about
+        passing = part(~holds, games)[0]
+        games, at, hand = part(holds, games, at, hand)
+        if not games.size:
+            return [(Stage.END_TURN, passing)]
+    home = piles.open_(hand)
+    rights = wild_rights(state, at)
+    usable = np.add.reduce(_usable_for_building(home, rights), axis=0, dtype=np.uint8)
+    most = np.minimum(usable, _MOST_CARDS)
+    legal = state.for_sale.take(games)  # B5
+    legal &= ~state.bought.take(games)  # one of each type per turn
+    legal &= _AFFORDABLE.take(most)
+    legal |= _hearts_for_sale(state, games, at, home, rights)
+    legal |= PASS_ONLY
+    if not state.config.skip_forced:
+        _ask_buyer(state, games, at, Kind.BUY, legal)
+        return []
+    can_buy = legal != PASS_ONLY
+    buyers, at, legal = part(can_buy, games, at, legal)
+    if buyers.size:
+        _ask_buyer(state, buyers, at, Kind.BUY, legal)
+    if buyers.size < games.size:
+        return [(Stage.END_TURN, passing), (Stage.END_TURN, part(~can_buy, games)[0])]
+    return [(Stage.END_TURN, passing)]
+
+
+def _ask_buyer(state: GameState, games: Ints, at: Ints, kind: Kind, legal: Words) -> None:
+    state.kind[games] = KINDS[kind]
+    put(state.active, at, YES)
+    put(state.legal, at, legal)
+
+
+def wild_rights(state: GameState, at: Ints) -> WildRights | None:
+    """B3, C8: each Fish Vendor and each Root Market makes one card wild per round, the Ostrich Ranch every egg.
+
+    ``None`` if nobody owns any of these.
+    """
+    owned = state.buildings.reshape(-1).take(_WILD_BUILDINGS * state.coins.size + at)
+    if not some(owned):
+        return None
+    ranches, vendors, markets = owned
+    return WildRights(
+        eggs=np.minimum(ranches, ONE) * _EVERY_EGG,
+        fish=vendors - state.fish_used.take(at),
+        carrots=markets - state.carrots_used.take(at),
+    )
+
+
+def _usable_for_building(home: Counts, rights: WildRights | None, paid: Counts | None = None) -> Counts:
+    """B2, B3: how many cards of each type (6, n) could still be put to the payment for a building.
+
+    A payment is any set of cards in which those beyond the first of each type are wild, so types limit themselves only:
+    one card of each, and beyond it as many as there are rights for.
+    """
+    if rights is None:
+        usable: Counts = np.minimum(home, ONE if paid is None else ONE - paid)
+        return usable
+    limit = np.ones_like(home)
+    limit[Treasure.EGG] += rights.eggs
+    limit[Treasure.FISH] += rights.fish
+    limit[Treasure.CARROT] += rights.carrots
+    if paid is not None:
+        limit -= paid
+    return np.minimum(home, limit)
+
+
+def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Counts, rights: WildRights | None) -> Words:
+    """B4, B5: the bits of the HEART actions that can be paid: one type, at least one of it real, and wild ones."""
+    cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
+    if rights is None:
+        can_pay = home >= cost
+    else:
+        fish = np.minimum(home[Treasure.FISH], rights.fish)
+        carrots = np.minimum(home[Treasure.CARROT], rights.carrots)
+        reach = home + fish + carrots
+        reach[Treasure.FISH] -= fish
+        reach[Treasure.CARROT] -= carrots
+        can_pay = (home > ZERO) & (reach >= cost)
+    can_pay &= state.heart_supply.take(games) > ZERO
+    return bits.from_members(can_pay) << _TO_HEARTS
+
+
+def buy(state: GameState, games: Ints, chosen: Counts) -> Moves:
+    """B1: begin to pay for a building or a heart, or pass."""
+    action = np.maximum.reduce(chosen, axis=0)  # the seats that are not asked pass
+    passing = action == _PASS
+    shop, act = part(~passing, games, action)
+    if not shop.size:
+        return [(Stage.END_TURN, games)]
+    state.paying[shop] = act
+    at = state.at_seat(state.buyer.take(shop), shop)
+    heart_cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
+    is_heart = act >= _HEART_FIRST
+    state.cost[shop] = np.where(is_heart, heart_cost, BUILDING_COSTS.take(act - _BUY_FIRST, mode="clip"))
+    return [(Stage.END_TURN, part(passing, games)[0]), (Stage.PAYMENT, shop)]
+
+
+def payment(state: GameState, games: Ints) -> Moves:
+    """B2 to B4: the player chooses what to pay with, one treasure at a time, as far as there is a choice."""
+    at = state.at_seat(state.buyer.take(games), games)
+    home = piles.open_(state.home.take(at))
+    paid = state.paid.take(games)
+    need = state.cost.take(games) - piles.size(paid).astype(np.uint8)
+    usable = _usable(state, games, at, home, piles.open_(paid), need)
+    legal = usable > ZERO
+    if state.config.payment == "auto":
+        return _pay_automatically(state, games, at, home * legal)
+    if not state.config.skip_forced:
+        forced = np.zeros(games.size, np.bool_)
+    else:  # exactly one way: all that is usable is needed, or only one type is
+        all_needed = np.add.reduce(usable, axis=0, dtype=np.uint8) == need
+        forced = all_needed | (np.add.reduce(legal, axis=0, dtype=np.uint8) == ONE)
+    asked, their_seats, types = part(~forced, games, at, legal)
+    if asked.size:  # PASS is no answer here: buying has begun
+        _ask_buyer(state, asked, their_seats, Kind.PAY, bits.from_members(types) << _TO_TREASURES)
+        if asked.size == games.size:
+            return []
+    games, at, usable, need = part(forced, games, at, usable, need)
+    return _pay(state, games, at, np.minimum(usable, need))
+
+
+def _usable(state: GameState, games: Ints, at: Ints, home: Counts, paid: Counts, need: Counts) -> Counts:
+    """How many cards of each type (6, n) could still be put to the payment that has begun."""
+    paying = state.paying.take(games)
+    rights = wild_rights(state, at)
+    is_heart = paying >= _HEART_FIRST
+    usable = _usable_for_building(home, rights, paid * ~is_heart)
+    if some(is_heart):
+        here = where(is_heart)
+        treasure, need = (paying - _HEART_FIRST).take(here), need.take(here)
+        home, paid = home.take(here, axis=1), paid.take(here, axis=1)
+        rights = None if rights is None else WildRights(*(right.take(here) for right in rights))
+        usable[:, here] = _usable_for_heart(home, rights, paid, need, treasure)
+    return usable
+
+
+def _usable_for_heart(home: Counts, rights: WildRights | None, paid: Counts, need: Counts, treasure: Counts) -> Counts:
+    """B4: cards of the named type, and wild ones, of which the last one needed is none if no real one has been paid."""
+    real = treasure == _TYPES
+    if rights is None:
+        own: Counts = home * real
+        return own
+    wild = np.zeros_like(home)
+    wild[Treasure.FISH] = rights.fish
+    wild[Treasure.CARROT] = rights.carrots
+    wild = np.minimum(home, wild - paid * ~real)
+    real_paid = (paid * real).any(axis=0)
+    wild = np.minimum(wild, need - ~real_paid)
+    return np.where(real, home, wild)
+
+
+def can_complete(state: GameState, games: Ints) -> npt.NDArray[np.bool_]:
+    """B2 to B4: whether what has been paid is part of an allowed payment, and the home hand can complete it."""
+    at = state.at_seat(state.buyer.take(games), games)
+    home = piles.open_(state.home.take(at))
+    paid = piles.open_(state.paid.take(games))
+    need = state.cost.take(games) - np.add.reduce(paid, axis=0, dtype=np.uint8)
+    paying = state.paying.take(games)
+    rights = wild_rights(state, at)
+    is_heart = paying >= _HEART_FIRST
+    most = np.where(is_heart, 0, np.ones_like(paid))
+    if rights is not None:
+        most[Treasure.EGG] += rights.eggs * ~is_heart
+        most[Treasure.FISH] += rights.fish
+        most[Treasure.CARROT] += rights.carrots
+    real = paying - _HEART_FIRST == _TYPES
+    allowed = ((paid <= most) | (real & is_heart)).all(axis=0)
+    real_left = ~is_heart | ((home + paid) * real).any(axis=0)
+    usable = np.add.reduce(_usable(state, games, at, home, paid, need), axis=0, dtype=np.uint8)
+    can: npt.NDArray[np.bool_] = allowed & real_left & (usable >= need)
+    return can
+
+
+def _pay_automatically(state: GameState, games: Ints, at: Ints, held: Counts) -> Moves:
+    """``payment="auto"``: of the legal types the one held most, and among equals the one with most copies."""
+    order = held.astype(np.uint16) * NUM_TREASURES + _COPIES_RANK * (held > 0)
+    return _pay(state, games, at, (order.argmax(axis=0) == _TYPES).astype(np.uint8))
+
+
+def pay(state: GameState, games: Ints, chosen: Counts) -> Moves:
+    """B2: one treasure of the payment."""
+    treasure = np.maximum.reduce(chosen, axis=0) - _TREASURE_FIRST
+    at = state.at_seat(state.buyer.take(games), games)
+    return _pay(state, games, at, (treasure == _TYPES).astype(np.uint8))
+
+
+def _pay(state: GameState, games: Ints, at: Ints, cards: Counts) -> Moves:
+    """Move ``cards`` (6, n) from the home hand to the payment."""
+    pile = piles.close(cards)
+    put(state.home, at, state.home.take(at) - pile)
+    paid = state.paid.take(games) + pile
+    state.paid[games] = paid
+    if state.log is not None:
+        seats = state.buyer.take(games)
+        for treasure, counts in enumerate(cards):
+            for k in range(int(counts.max(initial=0))):
+                here = where(counts > k)
+                state.log.add(Event.PAY, games.take(here), seats.take(here), treasure)
+    complete, going_on = split(games, piles.size(paid) == state.cost.take(games))
+    return [(Stage.PAYMENT, going_on), (Stage.PURCHASE, complete)]
+
+
+def purchase(state: GameState, games: Ints) -> Moves:
+    """The payment is complete: use up wild rights (B3), discard it (B2), and hand over what was bought."""
+    paying = state.paying.take(games)
+    at = state.at_seat(state.buyer.take(games), games)
+    paid = state.paid.take(games)
+    is_heart = paying >= _HEART_FIRST
+    for used, treasure in ((state.fish_used, Treasure.FISH), (state.carrots_used, Treasure.CARROT)):
+        cards = piles.count(paid, treasure).astype(np.uint8)
+        if not some(cards):
+            continue
+        # For a building the first card of a type is itself; for a heart of its own type each is, and of another none.
+        own = np.where(is_heart, (paying == HEART_FIRST + treasure) * cards, np.minimum(cards, ONE))
+        add(used, at, cards - own)
+    state.discard[games] = state.discard.take(games) + paid
+    state.paid[games] = 0
+    state.paying[games] = NOT_PAYING
+    state.cost[games] = 0
+    for_hearts = part(is_heart, games, at, paying - _HEART_FIRST, paid)
+    if for_hearts[0].size:
+        _hand_over_heart(state, *for_hearts)
+    for_buildings = part(~is_heart, games, at, paying - _BUY_FIRST)
+    if for_buildings[0].size:
+        _hand_over_building(state, *for_buildings)
+    return [(Stage.TURN, games)]
+
+
+def _hand_over_heart(state: GameState, games: Ints, at: Ints, treasure: Counts, paid: Words) -> None:
+    """B4: the maximum rises at once; B6: each Hotel pays."""
+    add(state.max_hearts, at, ONE)
+    state.heart_supply[games] = state.heart_supply.take(games) - ONE
+    if state.log is not None:
+        state.log.add(Event.HEART, games, state.buyer.take(games), treasure, piles.size(paid))
+    hotels = state.buildings[Building.HOTEL].take(at)
+    if some(hotels):
+        _gain_buyer(state, games, at, hotels * _HOTEL_COINS, Building.HOTEL)
+
+
+def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Counts) -> None:
+    """B5 and B6: coins count what the buyer owned before; jump tokens are handed out as far as they last."""
+    if state.log is not None:
+        state.log.add(Event.BUY, games, state.buyer.take(games), building)
+    _gain_buyer(state, games, at, BUILDING_COINS.take(building), building)
+    coins = state.buildings.reshape(-1).take(_PAYING_BUILDINGS * state.coins.size + at)
+    coins *= _COINS_FOR.take(building, axis=1)
+    if some(coins):
+        for payer, amounts in zip(_PAYING_BUILDINGS[:, 0].tolist(), coins, strict=True):
+            if some(amounts):
+                _gain_buyer(state, games, at, amounts, Building(payer))
+    jumps = BUILDING_JUMPS.take(building)
+    if some(jumps):
+        supply = state.jump_supply.take(games)
+        jumps = np.minimum(jumps, supply)
+        add(state.jumps, at, jumps)
+        state.jump_supply[games] = supply - jumps
+        if state.log is not None:
+            given = where(jumps)
+            state.log.add(Event.JUMPS, games.take(given), state.buyer.take(games.take(given)), value=jumps.take(given))
+
+    add(state.buildings, building.astype(np.int64) * state.coins.size + at, ONE)
+    add(state.num_buildings, at, ONE)
+    shelf = state.at_seat(building, games)  # (23, N) has a building in the place of the seat
+    left = state.building_supply.take(shelf) - ONE
+    put(state.building_supply, shelf, left)
+    bit = buy_bit(building)
+    state.bought[games] = state.bought.take(games) | bit
+    sold_out = bit * (left == ZERO)
+    if some(sold_out):
+        state.for_sale[games] = state.for_sale.take(games) & ~sold_out
+
+
+def _gain_buyer(
+    state: GameState, games: Ints, at: Ints, amounts: npt.NDArray[np.integer], building: Counts | Building
+) -> None:
+    """Pay ``amounts`` (n,) of coins to the buyers for a building."""
+    add(state.coins, at, amounts.astype(np.int16))
+    if state.log is not None:
+        here = where(amounts)
+        item = building.take(here) if isinstance(building, np.ndarray) else int(building)
+        paid_to = games.take(here)
+        state.log.add(Event.COINS, paid_to, state.buyer.take(paid_to), item, amounts.take(here))
+
+
+def end_turn(state: GameState, games: Ints) -> Moves:
+    """B1: the buyer passes; the next one clockwise, or the end of the phase after the last."""
+    buyer = state.buyer.take(games)
+    if state.log is not None:
+        state.log.add(Event.PASS, games, buyer)
+    state.bought[games] = 0
+    buyer = left_of(state, buyer)
+    state.buyer[games] = buyer
+    last, others = split(games, buyer == state.first_player.take(games))
+    return [(Stage.ARCADES, last), (Stage.TURN, others)]
+
+
+def arcades(state: GameState, games: Ints) -> Moves:
+    """B7: an Arcade pays an owner with strictly fewer coins than every other; all are counted before any is paid."""
+    state.buyer[games] = NOBODY
+    at = state.at(games)
+    owned = state.buildings[Building.ARCADE].take(at)
+    if some(owned):
+        coins = state.coins.take(at)
+        fewest = coins == np.minimum.reduce(coins, axis=0)
+        alone = np.add.reduce(fewest, axis=0, dtype=np.uint8) == ONE
+        gain(state, games, at, owned * (fewest & alone) * _ARCADE_COINS, Building.ARCADE)
+    return [(Stage.NIGHT, games)]

@@ -1,0 +1,128 @@
+"""How a game goes on: stages that need no decision, and how a decision is asked for.
+
+Each rule is a function of the state and of the games it applies to; it returns where those games go next. A game that
+waits for a decision goes nowhere until it is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env.actions import Kind
+from megaland_env.cards import MAX_PLAYERS, Building
+from megaland_env.engine.events import Event
+from megaland_env.engine.state import KINDS, PASS_ONLY, GameState, Ints, Words, add, put, some, where
+
+
+class Stage(IntEnum):
+    """What happens next in a game.
+
+    The order is that in which a batch is worked through, which no game can notice: the earliest stage that any game
+    waits in is run first, so that games that went different ways meet again before the long ones. A step works once
+    through the level, once through buying and the night, and once more through the level for the games that begin a
+    new round.
+    """
+
+    STABLES = 0  # L10
+    DRAW = 1  # L1, L9, L12
+    BEFORE_CARD = 2  # L2
+    REVEAL = 3  # L3 to L7
+    HUTS = 4  # L7
+    LABORATORIES = 5  # L7
+    RABBIT = 6  # L8
+    STAY_OR_LEAVE = 7  # L9, L11, L12
+    BEGIN_BUYING = 8  # B1
+    PAYMENT = 9  # B2 to B4
+    PURCHASE = 10  # B3 to B6
+    TURN = 11  # B1
+    END_TURN = 12  # B1
+    ARCADES = 13  # B7
+    NIGHT = 14  # N1, N2
+    STORING = 15  # N2
+    MOON = 16  # N3 to N5, D4
+    ENTER = 17  # L1
+
+
+Moves = list[tuple[Stage, Ints]]
+"""Which games go on with which stage."""
+
+Rule = Callable[[GameState, Ints], Moves]
+"""What happens in a stage."""
+
+Answer = Callable[[GameState, Ints, npt.NDArray[np.uint8]], Moves]
+"""What follows from a decision: the third argument is (P, n), the action of each seat, PASS where it was not asked."""
+
+
+# What follows each seat clockwise, by the number of seats.
+_LEFT_OF = [np.roll(np.arange(seats, dtype=np.int8), -1) for seats in range(MAX_PLAYERS + 1)]
+
+
+def left_of(state: GameState, seats: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+    """(n,): the next of each of ``seats`` clockwise."""
+    return _LEFT_OF[state.num_players].take(seats)
+
+
+def part(mask: npt.NDArray[np.bool_], games: Ints, *arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    """The games for which ``mask`` (n,) is true, and the same columns of arrays (..., n)."""
+    here = where(mask)
+    if here.size == mask.size:
+        return (games, *arrays)
+    if not here.size:
+        return (games[:0], *(array[..., :0] for array in arrays))
+    return (games.take(here), *(array.take(here, axis=-1) for array in arrays))
+
+
+# (1,): what ``any_seat`` says of a single game.
+_ANY, _NONE = np.array([True]), np.array([False])
+_ANY.flags.writeable = _NONE.flags.writeable = False
+
+
+def any_seat(mask: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """(n,): the games in which ``mask`` (P, n) is true, or not zero, for any seat."""
+    if mask.shape[1] == 1:  # for one game it is sooner counted
+        return _ANY if some(mask) else _NONE
+    return np.logical_or.reduce(mask, axis=0)  # type: ignore[no-any-return]
+
+
+def split(games: Ints, chosen: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """The games for which ``chosen`` (n,) is true, and the others."""
+    here = where(chosen)
+    if here.size == games.size:
+        return games, games[:0]
+    if not here.size:
+        return here, games
+    return games.take(here), games.take(where(~chosen))
+
+
+def ask(state: GameState, games: Ints, at: Ints, kind: Kind, asked: npt.NDArray[np.bool_], legal: Words) -> Ints:
+    """Let games wait for the decision of the seats that ``asked`` (P, n) marks; the games without any are returned.
+
+    ``legal`` are the actions of the seats that are asked: (P, n), or without dimensions.
+    """
+    waits = any_seat(asked)
+    waiting = np.count_nonzero(waits)
+    if not waiting:
+        return games
+    others = games[:0]
+    if waiting < games.size:
+        others = games.take(where(~waits))
+        games, at, asked = part(waits, games, at, asked)
+        legal = legal.take(where(waits), axis=1) if legal.ndim else legal
+    state.kind[games] = KINDS[kind]
+    put(state.active, at, asked)
+    legal = asked * (legal ^ PASS_ONLY)
+    legal ^= PASS_ONLY
+    put(state.legal, at, legal)
+    return others
+
+
+def gain(state: GameState, games: Ints, at: Ints, amounts: npt.NDArray[Any], building: Building) -> None:
+    """Pay ``amounts`` (P, n) of coins for a building."""
+    add(state.coins, at, amounts.astype(np.int16))
+    if state.log is not None:
+        state.log.seats(Event.COINS, games, amounts, item=int(building), value=amounts)

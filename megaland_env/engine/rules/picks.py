@@ -1,0 +1,88 @@
+"""Choosing several treasures to keep, one at a time: the Herb Hut (L7) and storing (N2).
+
+In each moment every seat with ``picks_left`` picks one card of its hand (D3); what it has picked stays there, counted
+in ``picked``, until all have finished.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env.actions import PASS, TREASURE_FIRST, Kind
+from megaland_env.engine import piles
+from megaland_env.engine.events import Event
+from megaland_env.engine.rng import constant
+from megaland_env.engine.rules.flow import ask
+from megaland_env.engine.state import ONE, ZERO, GameState, Ints, Words, add, put, small, some
+
+_NONE = constant(0)
+_TO_ACTIONS = constant(TREASURE_FIRST)
+_PASS, _TREASURE_FIRST = small(PASS), small(TREASURE_FIRST)
+# (64,): the first treasure of a set of types.
+_LOWEST = np.array(
+    [min((t for t in range(6) if types >> t & 1), default=piles.NO_TREASURE) for types in range(64)], np.uint8
+)
+
+
+def ask_picks(state: GameState, games: Ints, kind: Kind, hands: Words) -> Ints:
+    """Ask for the next pick of each seat that has one; the games in which all have finished are returned.
+
+    Args:
+        hands: the hand that is picked from, ``state.carried`` or ``state.home``.
+    """
+    at = state.at(games)
+    picks = state.picks_left.take(at)
+    options = piles.types(hands.take(at) - state.picked.take(at))
+    asked = picks > ZERO
+    if state.config.skip_forced:
+        asked &= np.bitwise_count(options) > ONE
+    done = ask(state, games, at, kind, asked, options << _TO_ACTIONS)
+    if done.size and some(picks):
+        _pick_what_there_is(state, done, hands)
+    return done
+
+
+def _pick_what_there_is(state: GameState, games: Ints, hands: Words) -> None:
+    """Every hand that is still picked from holds one type: all picks that are left go to it, unasked."""
+    at = state.at(games)
+    types = piles.types(hands.take(at) - state.picked.take(at))
+    add(state.picked, at, piles.ONE_CARD.take(_lowest(types)) * state.picks_left.take(at))
+    put(state.picks_left, at, 0)
+
+
+def take_picks(state: GameState, games: Ints, chosen: npt.NDArray[np.uint8], hands: Words) -> None:
+    """Carry out one pick of every seat that has one: the chosen card, or the only one where it was not asked."""
+    at = state.at(games)
+    picks = state.picks_left.take(at)
+    picking = picks > ZERO
+    only = _lowest(piles.types(hands.take(at) - state.picked.take(at)))
+    treasure = np.where(chosen == _PASS, only, chosen - _TREASURE_FIRST)
+    add(state.picked, at, piles.ONE_CARD.take(treasure) * picking)
+    put(state.picks_left, at, picks - picking)
+
+
+def _lowest(types: Words) -> npt.NDArray[np.uint8]:
+    """The first treasure of each set of types; ``NO_TREASURE`` of an empty one."""
+    return _LOWEST.take(types.view(np.int64))
+
+
+def keep_picked(state: GameState, games: Ints, hands: Words) -> None:
+    """When all have finished: what was picked is the home hand, or joins it; the rest of the hand is discarded."""
+    at = state.at(games)
+    picked = state.picked.take(at)
+    hand = hands.take(at) * (picked > _NONE)
+    rest = hand - picked
+    put(hands, at, hands.take(at) - hand)
+    add(state.home, at, picked)
+    put(state.picked, at, _NONE)
+    discard_hands(state, games, picked, rest)
+
+
+def discard_hands(state: GameState, games: Ints, kept: Words, discarded: Words) -> None:
+    """Put ``discarded`` (P, n) on the discard pile, and log it beside what was kept, seat by seat."""
+    state.discard[games] = state.discard.take(games) + np.add.reduce(discarded, axis=0)
+    if state.log is not None:
+        for seat in range(state.num_players):
+            state.log.cards(Event.KEEP, games, seat, kept[seat])
+            state.log.cards(Event.DISCARD, games, seat, discarded[seat])

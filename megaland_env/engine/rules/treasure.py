@@ -1,0 +1,97 @@
+"""Drawing treasures (rules D)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env.cards import MAX_PLAYERS
+from megaland_env.engine import piles, rng
+from megaland_env.engine.events import NOTHING, Event
+from megaland_env.engine.state import GameState, Ints, Words, add, some, where
+
+_SEAT_OFFSETS = np.array([rng.offset(0, seat=seat) for seat in range(MAX_PLAYERS)])
+_NO_CARD = rng.constant(0)
+# (P, P) for each number of seats: in column f all seats in their order, from seat f.
+_FROM = [np.add.outer(np.arange(seats), np.arange(seats)) % max(seats, 1) for seats in range(MAX_PLAYERS + 1)]
+
+
+def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words, into: Words) -> None:
+    """D2: several seats draw at one event, in order from the first player, each all of its draws one after the other.
+
+    Args:
+        games: (n,) the games concerned.
+        times: (P, n) how many treasures each seat draws; booleans will do.
+        address: ``rng.offset`` of the first draw of each seat, without the seat: a scalar, (n,) or (P, n). Every
+            further draw of a seat counts up.
+        into: the hands that they go to, ``state.carried`` or ``state.home``.
+    """
+    players, n = times.shape
+    # In the order of drawing: place 0 is the first player's.
+    seats = _FROM[players].take(state.first_player.take(games), axis=1)
+    here = seats * n
+    here += np.arange(n)
+    wanted = times.take(here)
+    luck = _SEAT_OFFSETS.take(seats)
+    luck += state.luck.take(games)
+    luck += address.take(here) if address.ndim == 2 else address
+    words = rng.scramble(luck)
+    most = 1 if wanted.dtype == np.bool_ else int(wanted.max(initial=0))
+
+    totals = piles.running_totals(state.deck.take(games))
+    cards = np.zeros((players, n), np.uint64)
+    draw_at_all = wanted.astype(np.bool_, copy=False)
+    for place in range(players):
+        for count in range(most):
+            draws = wanted[place] > count if count else draw_at_all[place]
+            if not some(draws):
+                break
+            word = rng.scramble(luck[place] + rng.offset(0, count=count)) if count else words[place]
+            hand = cards[place]
+            hand += _draw_one(state, games, seats[place], draws, word, totals)
+    state.deck[games] = piles.from_running_totals(totals)
+    seats *= state.num_games
+    seats += games
+    add(into, seats, cards)
+
+
+def _draw_one(
+    state: GameState, games: Ints, seats: Ints, draws: npt.NDArray[np.bool_], words: Words, totals: Words
+) -> Words:
+    """D1: one draw in each game where ``draws`` (n,) is true, uniform over the cards left in the deck.
+
+    All games are computed, since that is sooner done than picking out those that draw. ``totals`` (n,) are the running
+    totals of the decks, and are brought up to date. Returns (n,): the card drawn, as a pile.
+    """
+    left = piles.last_total(totals)
+    if np.count_nonzero(left) < games.size:
+        _reshuffle(state, games, draws, totals, left)
+    treasure = piles.card_at(totals, rng.choose(words, left))
+    card: Words = piles.ONE_CARD.take(treasure, mode="clip")  # with nothing left it points past the treasures: no card
+    card *= draws
+    totals -= piles.running_totals(card)
+    if state.log is not None:
+        drawing = where(draws)
+        item = treasure.take(drawing).astype(np.int8)
+        item[item >= piles.NO_TREASURE] = NOTHING
+        state.log.add(Event.DRAW, games.take(drawing), seats.take(drawing), item)
+    return card
+
+
+def _reshuffle(state: GameState, games: Ints, draws: npt.NDArray[np.bool_], totals: Words, left: Words) -> None:
+    """D1: when a draw finds the deck empty, and not before, the discard pile becomes the deck.
+
+    No order is stored, since the cards of a face-down pile are exchangeable. ``totals`` and ``left`` (n,) are brought
+    up to date; where the discard pile is empty too, the deck stays empty.
+    """
+    empty = where(draws & (left == _NO_CARD))
+    if not empty.size:
+        return
+    reshuffled = games.take(empty)
+    totals[empty] = piles.running_totals(state.discard.take(reshuffled))
+    left[empty] = piles.last_total(totals.take(empty))
+    state.discard[reshuffled] = 0
+    if state.log is not None:
+        state.log.add(Event.RESHUFFLE, games.take(empty[left.take(empty) > _NO_CARD]))

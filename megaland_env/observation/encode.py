@@ -1,0 +1,114 @@
+"""Writes observations: vectors of the features that ``features.py`` declares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import groupby
+
+import numpy as np
+
+from megaland_env.decisions import Decisions, View
+from megaland_env.observation.features import (
+    AFTER_SEATS,
+    IN_SEAT,
+    NUM_FEATURES,
+    OTHERS,
+    SEAT_WIDTH,
+    SEATS,
+    Floats,
+    Placed,
+)
+from megaland_env.observation.lookup import Lookup
+from megaland_env.scales import LEAST, MOST, reciprocals
+
+
+class _Run:
+    """Neighbouring blocks of one treatment, to be written into an array (D, M), or (D, P, M): then ``axes`` is 2."""
+
+    def __init__(self, placed: Sequence[Placed], axes: int) -> None:
+        self._reads = [(p.block.read, slice(p.start, p.stop) if p.block.items else p.start) for p in placed]
+        self._span = slice(placed[0].start, placed[-1].stop)
+        self._divides, self._root, _ = placed[0].treatment
+        self._cut = any(p.block.scale.cut for p in placed)
+        if self._divides:
+            divisors = [np.broadcast_to(p.block.scale.divisor, p.stop - p.start) for p in placed]
+            self._factors = reciprocals(divisors).reshape(-1, *[1] * axes)
+
+    def write(self, view: View, rows: Floats) -> None:
+        for read, index in self._reads:
+            rows[index] = read(view)
+        if self._divides:
+            part = rows[self._span]
+            np.multiply(part, self._factors, out=part)
+            if self._cut:
+                part.clip(LEAST, MOST, out=part)
+            if self._root:
+                np.sqrt(part, out=part)
+
+
+def _runs(placed: Sequence[Placed], axes: int) -> list[_Run]:
+    return [_Run(list(run), axes) for _, run in groupby(placed, key=lambda p: p.treatment)]
+
+
+_SEAT_RUNS = _runs(IN_SEAT, axes=2)
+_OTHER_RUNS = _runs(OTHERS, axes=1)
+
+
+def encode(decisions: Decisions, out: Floats | None = None) -> Floats:
+    """What the deciding seats see, as vectors for a network.
+
+    Args:
+        decisions: M rows, of deciding seats or of onlookers.
+        out: (M, D) float32 to write into, in any layout. The one of the result if ``out`` is not given is the fastest.
+
+    Returns:
+        (M, D) float32, ``out`` if it was given; every value is in [-1, 1], most are in [0, 1]. The features are first
+        in memory: it is the transposed view of a C-contiguous (D, M) array.
+
+    Raises:
+        ValueError: ``out`` has another shape or type.
+    """
+    shape = (len(decisions), NUM_FEATURES)
+    if out is None:
+        out = np.empty(shape[::-1], np.float32).T
+    elif out.shape != shape or out.dtype != np.float32:
+        raise ValueError(f"out must be float32 of shape {shape}, not {out.dtype} of shape {out.shape}")
+    rows = out.T
+    if not rows.flags.c_contiguous:
+        out[...] = encode(decisions)
+        return out
+    if len(decisions) <= _FEW:
+        _lookup(decisions.num_players).write(decisions, rows)
+        return out
+    seats = rows[:AFTER_SEATS].reshape(len(SEATS), SEAT_WIDTH, len(decisions))
+    if len(decisions) <= _PIECE:
+        _write(decisions.view, seats, rows)
+    else:
+        for start in range(0, len(decisions), _PIECE):
+            part = slice(start, start + _PIECE)
+            _write(decisions[part].view, seats[..., part], rows[:, part])
+    return out
+
+
+_FEW = 64
+"""Up to so many rows it is sooner done to look every number up singly (lookup.py)."""
+
+_PIECE = 16384
+"""Rows that are written together: few enough for the cache, many enough not to count the calls."""
+
+
+@cache
+def _lookup(players: int) -> Lookup:
+    return Lookup(players, IN_SEAT, OTHERS)
+
+
+def _write(view: View, seats: Floats, rows: Floats) -> None:
+    """Write all features into ``rows`` (D, M), the first of which are also ``seats`` (5, features of a seat, M)."""
+    players = view.coins.shape[1]
+    seats[players:] = 0
+    present = seats[:players].transpose(1, 0, 2)
+    for run in _SEAT_RUNS:
+        run.write(view, present)
+    for run in _OTHER_RUNS:
+        run.write(view, rows)

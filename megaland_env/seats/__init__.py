@@ -1,0 +1,1 @@
+"""Who plays which seat, in games that follow each other."""

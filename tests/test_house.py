@@ -1,0 +1,109 @@
+"""The layout: which packages there are, and that imports go one way."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tests
+from tests.support.places import ROOT
+
+PACKAGES = {
+    "megaland_env": ROOT / "megaland_env",
+    "megaland_agents": ROOT / "agents" / "megaland_agents",
+    "megaland_experiments": ROOT / "experiments" / "megaland_experiments",
+}
+
+LAYERS = (
+    ("the vocabulary", r"megaland_env\.(actions|cards|config|errors|scales|files|outside_text|extras)"),
+    ("the engine", r"megaland_env\.engine(\..*)?"),
+    ("games", r"megaland_env\.(game|decisions|snapshot|replay|agent|rewards|observation(\..*)?)"),
+    ("seats", r"megaland_env\.seats(\..*)?"),
+    ("environments and rendering", r"megaland_env|megaland_env\.(envs|render)(\..*)?|megaland_env\.megaland_v0"),
+    ("agents", r"megaland_agents(\..*)?"),
+    ("experiments", r"megaland_experiments(\..*)?"),
+)
+"""From the bottom to the top: a module imports from its own layer and from those below it."""
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for package, folder in PACKAGES.items():
+        for path in folder.rglob("*.py"):
+            name = ".".join((package, *path.relative_to(folder).with_suffix("").parts))
+            found[name.removesuffix(".__init__")] = path
+    return found
+
+
+def layer(module: str) -> int:
+    for number, (_, pattern) in enumerate(LAYERS):
+        if re.fullmatch(pattern, module):
+            return number
+    raise AssertionError(f"{module} is in no layer")
+
+
+def imports(path: Path, known: set[str]) -> set[str]:
+    """The modules of ours that a module imports anywhere, type checking included."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            module = node.module or ""
+            for alias in node.names:
+                inner = f"{module}.{alias.name}"
+                found.add(inner if inner in known else module)
+    return found & known
+
+
+def test_every_module_has_a_layer() -> None:
+    assert len(modules()) > 100
+    for module in modules():
+        layer(module)
+
+
+def test_imports_go_one_way() -> None:
+    known = modules()
+    wrong = [
+        f"{module} ({LAYERS[layer(module)][0]}) imports {other} ({LAYERS[layer(other)][0]})"
+        for module, path in known.items()
+        for other in imports(path, set(known))
+        if layer(other) > layer(module)
+    ]
+    assert wrong == []
+
+
+def test_no_file_of_python_stands_beside_the_packages() -> None:
+    """``agents`` and ``experiments`` are folders: packages of these names would collide with other people's."""
+    for folder in ("agents", "experiments"):
+        assert not (ROOT / folder / "__init__.py").exists()
+        assert list((ROOT / folder).glob("*.py")) == []
+
+
+def test_the_old_names_are_gone() -> None:
+    code = (
+        "import importlib.util as u, sys; sys.exit(any(u.find_spec(n) and u.find_spec(n).origin for n in sys.argv[1:]))"
+    )
+    names = ["agents", "experiments", "megaland_env.rng", "megaland_env.rules", "megaland_env.state"]
+    assert subprocess.run([sys.executable, "-c", code, *names], cwd="/", check=False).returncode == 0
+
+
+def test_no_module_is_loaded_twice() -> None:
+    """The editable install makes the folders of the packages importable too; nothing may come in by a second name."""
+    by_file: dict[str, str] = {}
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and Path(file).is_relative_to(ROOT) and not name.startswith("__"):
+            assert by_file.setdefault(file, name) == name
+    assert tests.__file__ is not None
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_has_types(package: str) -> None:
+    assert (PACKAGES[package] / "py.typed").exists()
