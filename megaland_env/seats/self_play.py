@@ -157,9 +157,18 @@ class SelfPlay:
             block.play(*pending, part)
             for block, pending, part in zip(self._blocks, self._pending, np.split(chosen, ends[:-1]), strict=True)
         ]
-        names = ("rewards", "ended", "cut_off", "last_observations", "results")
-        opponents = [each for moment in moments for each in moment.opponents]
-        return Moment(*(np.concatenate([getattr(moment, name) for moment in moments]) for name in names), opponents)
+
+        def all_of(name: str) -> npt.NDArray[Any]:
+            return np.concatenate([getattr(moment, name) for moment in moments])
+
+        return Moment(
+            rewards=all_of("rewards"),
+            ended=all_of("ended"),
+            cut_off=all_of("cut_off"),
+            last_observations=all_of("last_observations"),
+            results=all_of("results"),
+            opponents=[each for moment in moments for each in moment.opponents],
+        )
 
     # ---------------------------------------------------------------------------------------------- saving
 
