@@ -1,8 +1,15 @@
 """How Sphinx builds the site: ``sphinx-build -W --keep-going -b html docs build/site``. It needs no network."""
 
+import re
 import shutil
 from importlib.metadata import version as version_of
 from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import desc_signature, pending_xref
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -43,7 +50,6 @@ nb_execution_mode = "off"  # the notebooks are stored with their results, and a 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
-autodoc_default_options = {"members": True, "show-inheritance": False}
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
@@ -56,3 +62,54 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
+
+RULE_IDS = set(
+    re.findall(r"^\(rule-([A-Z]\d+)\)=$", (DOCS / "rules.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+)
+RULE_ID = re.compile(r"\b([A-Z]\d{1,2})\b")
+
+
+class LinksToRules(SphinxTransform):
+    """Make each rule id in the text of a docstring a link to the rule."""
+
+    default_priority = 400
+    not_in = (nodes.literal, nodes.literal_block, nodes.reference, nodes.title, desc_signature, pending_xref)
+
+    def apply(self, **kwargs: Any) -> None:
+        """Change the page that is being read, if it is one of the API reference."""
+        if not self.env.docname.startswith("api/"):
+            return
+        for text in list(self.document.findall(nodes.Text)):
+            pieces = RULE_ID.split(text)
+            if RULE_IDS.isdisjoint(pieces[1::2]) or self.is_inside(text):
+                continue
+            text.parent.replace(
+                text, [self.linked(piece) if piece in RULE_IDS else nodes.Text(piece) for piece in pieces]
+            )
+
+    def is_inside(self, node: nodes.Node) -> bool:
+        """Whether a text stands in something that is left as it is."""
+        while (node := node.parent) is not None:
+            if isinstance(node, self.not_in):
+                return True
+        return False
+
+    def linked(self, rule: str) -> nodes.Node:
+        """The id of a rule as a link."""
+        link = pending_xref(
+            "", refdomain="std", reftype="ref", reftarget=f"rule-{rule.lower()}", refexplicit=True, refwarn=True
+        )
+        link["refdoc"] = self.env.docname
+        link += nodes.inline("", rule)
+        return link
+
+
+def without_fields_of_tuples(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what Python says about the fields of named tuples; the class explains them."""
+    return True if (getattr(member, "__doc__", None) or "").startswith("Alias for field number") else None
+
+
+def setup(app: Sphinx) -> None:
+    """Add the above to Sphinx."""
+    app.add_transform(LinksToRules)
+    app.connect("autodoc-skip-member", without_fields_of_tuples)

@@ -7,8 +7,8 @@ from megaland_env.observation import FEATURES_VERSION, NUM_FEATURES, features_ta
 PAGE = f"""# The observation
 
 `megaland_env.observation.encode(decisions)` writes {NUM_FEATURES} numbers in [-1, 1] for each deciding seat, version
-{FEATURES_VERSION} of the layout. `observation.FEATURES[i]` is the name of index i. This page is generated; what is left
-out of what is public, and why, stands in the docstring of the module.
+{FEATURES_VERSION} of the layout. `observation.FEATURES[i]` is the name of index i. This page is generated. The
+docstring of the module says which public facts are left out, and why.
 
 {features_table()}"""
 

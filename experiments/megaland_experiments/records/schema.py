@@ -83,7 +83,7 @@ _ROUND = Column("round", _U16, "", "from 1")
 GAMES = (
     _GAME,
     _PLAYERS,
-    Column("seed", _U64, "", "of the game's luck; no two games share one"),
+    Column("seed", _U64, "", "of the game; no two games share one"),
     Column("line_up", LINE_UP, "", "who sits at the table, in whatever order"),
     Column("first_player", _U8, "seat", "who begins in the first round"),
     Column("rounds", _U16, "rounds", "that were played"),
