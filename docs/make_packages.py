@@ -8,10 +8,10 @@ FONT = "font-family='system-ui, sans-serif'"
 LAYERS = [
     ("experiments", "#fbe3d0", ["the command megaland", "training", "arena", "records", "analysis", "play"]),
     ("agents", "#dcebd3", ["heuristics", "planning", "trained policies"]),
-    ("environment APIs", "#d3e4f3", ["Gymnasium", "PettingZoo", "Stable-Baselines3"]),
-    ("observation, rendering", "#d3e4f3", ["features", "text", "pictures"]),
-    ("games", "#d3e4f3", ["MegalandGames", "Decisions", "snapshots", "replays", "rewards"]),
-    ("rules", "#d3e4f3", ["setup", "treasure", "level", "buy", "night"]),
+    ("environments and rendering", "#d3e4f3", ["Gymnasium", "PettingZoo", "Stable-Baselines3", "text", "pictures"]),
+    ("seats", "#d3e4f3", ["opponents", "slots", "one learner", "self-play", "small tasks"]),
+    ("games", "#d3e4f3", ["MegalandGames", "Decisions", "observations", "rewards", "replays"]),
+    ("engine", "#d3e4f3", ["state", "rules", "randomness", "events"]),
     ("vocabulary", "#d3e4f3", ["cards", "actions", "configuration"]),
 ]
 BRACKET = (2, 6, "megaland_env")
