@@ -20,7 +20,7 @@ from megaland_env.render.image import as_png
 from megaland_env.snapshot import Snapshot
 
 DOCS = Path(__file__).parent
-AGENTS = ("planner", "threshold", "engine", "hearts", "saver")
+AGENTS = ("planner", "threshold", "builder", "hearts", "saver")
 MARKET = ("Herb Hut", "Reptile Stable", "Hospital", "Ostrich Ranch", "Smithy", "Lodge", "Arena")
 
 _SIZE, _LINE, _MARGIN = 17, 23, 16  # of the letters, of the lines and around them, in pixels

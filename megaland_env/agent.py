@@ -36,6 +36,9 @@ MOST_NESTED = 8
 """Most agents inside each other, as in ``explorer:policy=lookahead:policy=planner`` (3)."""
 
 _CLASS = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Z_]\w*)(?::(?P<parameters>.*))?", re.DOTALL)
+_RENAMED = {"engine": "builder"}
+"""Former names of agents; an error says the present one."""
+
 _NETWORK_PATH = re.compile(r"[\\/]{2}")
 """How the name of a file on another computer begins on Windows; opening one sends it the user's credentials."""
 
@@ -219,9 +222,8 @@ def _announced(name: str) -> Any:
 
 def _unknown(name: str) -> str:
     names = agent_names()
-    return (
-        f"there is no agent {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}, or package.module:Class"
-    )
+    hint = f" ({name} is now called {_RENAMED[name]})" if name in _RENAMED else did_you_mean(name, names)
+    return f"there is no agent {name!r}{hint}; there are {', '.join(names)}, or package.module:Class"
 
 
 def _import_class(module: str, name: str, spec: str) -> Any:

@@ -64,7 +64,7 @@ def test_another_seed_is_another_player() -> None:
 
 
 def test_by_name_and_with_a_word_about_mistakes() -> None:
-    agent = make_agent("explorer:policy=engine,explore=0.1")
+    agent = make_agent("explorer:policy=builder,explore=0.1")
     assert isinstance(agent, ExplorerAgent)
     assert agent.explore == 0.1
     with pytest.raises(ValueError, match=r"explore is 1\.5"):

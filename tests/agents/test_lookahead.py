@@ -94,7 +94,7 @@ def test_in_doubt_it_does_as_its_policy() -> None:
     """All is lost whatever it does, so there is nothing to choose between, and the policy's action stands."""
     home = {"egg": 2, "fish": 1, "gear": 1}
     lost = state([{"home": home}, {"coins": 60}], "buy")
-    for policy in ("threshold", "engine", "planner"):
+    for policy in ("threshold", "builder", "planner"):
         usual = decide(make_agent(policy), lost)
         assert usual != "PASS"
         assert decide(LookaheadAgent(policy, rollouts=16), lost) == usual

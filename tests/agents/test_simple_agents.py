@@ -1,4 +1,4 @@
-"""The simple agents ``saver``, ``hearts`` and ``engine``: what each is known for, and that they win."""
+"""The simple agents ``saver``, ``hearts`` and ``builder``: what each is known for, and that they win."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from megaland_agents.heuristics.base import HeuristicAgent
-from megaland_agents.heuristics.builder import EngineAgent
+from megaland_agents.heuristics.builder import BuilderAgent
 from megaland_agents.heuristics.hearts import HeartsAgent
 from megaland_agents.heuristics.saver import SaverAgent
 from megaland_env import Action, Kind, MegalandGames
@@ -17,7 +17,7 @@ from megaland_experiments.strength.evaluate import evaluate
 from tests.support.play import check_agent_in_random_games
 from tests.support.tables import state
 
-AGENTS = [SaverAgent, HeartsAgent, EngineAgent]
+AGENTS = [SaverAgent, HeartsAgent, BuilderAgent]
 CHEAP_AND_DEAR = ["Herb Hut", "Hospital", "Bowling Alley", "Lodge", "Arena", "Endless Mine", "Hall of Elders"]
 
 
@@ -91,26 +91,26 @@ def test_hearts_dives_deeper_than_the_others() -> None:
     seen = ["Clouds", "Floating Eye", "Rabbit", "Bats"]
     snapshot = state([{"hearts": 2, "max_hearts": 4, "carried": {"egg": 3}}, {}], "run", seen=seen)
     assert decide(HeartsAgent(), snapshot) == "STAY"
-    assert decide(EngineAgent(), snapshot) == "LEAVE"
+    assert decide(BuilderAgent(), snapshot) == "LEAVE"
     assert decide(SaverAgent(), snapshot) == "LEAVE"
 
 
-# --------------------------------------------------------------------------------------------------------- engine
+# -------------------------------------------------------------------------------------------------------- builder
 
 
-def test_an_engine_builder_buys_income_early_and_coins_late() -> None:
+def test_a_builder_buys_income_early_and_coins_late() -> None:
     rich = {"egg": 1, "fish": 1, "gear": 1, "stone": 1, "carrot": 1}
-    assert decide(EngineAgent(late=8), shop(rich)) == "BUY_ENDLESS_MINE"  # 3 coins a night
-    assert decide(EngineAgent(late=8), shop(rich, other={"coins": 7})) == "BUY_ENDLESS_MINE"
-    assert decide(EngineAgent(late=8), shop(rich, other={"coins": 8})) == "BUY_ARENA"  # 6 coins at once
-    assert decide(EngineAgent(late=8), shop(rich, player={"coins": 8})) == "BUY_ARENA"
+    assert decide(BuilderAgent(late=8), shop(rich)) == "BUY_ENDLESS_MINE"  # 3 coins a night
+    assert decide(BuilderAgent(late=8), shop(rich, other={"coins": 7})) == "BUY_ENDLESS_MINE"
+    assert decide(BuilderAgent(late=8), shop(rich, other={"coins": 8})) == "BUY_ARENA"  # 6 coins at once
+    assert decide(BuilderAgent(late=8), shop(rich, player={"coins": 8})) == "BUY_ARENA"
 
 
-def test_an_engine_builder_buys_hearts_with_what_is_left() -> None:
+def test_a_builder_buys_hearts_with_what_is_left() -> None:
     sold_out = (0, 5, 5, 5, 4, 4)
     dear = ["Bowling Alley", "Smithy", "Fishing Pond", "Lodge", "Root Market", "Arena", "Endless Mine"]
     home = {"home": {"egg": 2}}
-    assert decide(EngineAgent(), state([home, {}], "buy", star_copies=sold_out, market=dear)) == "HEART_EGG"
+    assert decide(BuilderAgent(), state([home, {}], "buy", star_copies=sold_out, market=dear)) == "HEART_EGG"
 
 
 # ------------------------------------------------------------------------------------------------------- all of them
@@ -122,7 +122,7 @@ def test_they_are_legal_and_the_same_in_any_batch(kind: type[HeuristicAgent], pl
     check_agent_in_random_games(kind, players, number=60, steps=100)
 
 
-@pytest.mark.parametrize("name", ["saver", "hearts", "engine"])
+@pytest.mark.parametrize("name", ["saver", "hearts", "builder"])
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_they_beat_the_random_agent(name: str, players: int) -> None:
     result = evaluate(name, "random", num_players=players, games=200, seed=1)
@@ -138,13 +138,18 @@ def test_they_beat_the_random_agent(name: str, players: int) -> None:
         ("saver:dear=2.5", "dear is 2.5"),
         ("hearts:heart_rounds=-1", "heart_rounds is -1"),
         ("hearts:risk=-0.1", "risk is -0.1"),
-        ("engine:late='soon'", "late is 'soon'"),
-        ("engine:risk=2", "risk is 2"),
-        ("engine:risk=low", "risk is 'low'; it must be a chance"),
-        ("engine:risk=True", "risk is True"),
-        ("engine:late=True", "late is True; it must be a number of coins"),
+        ("builder:late='soon'", "late is 'soon'"),
+        ("builder:risk=2", "risk is 2"),
+        ("builder:risk=low", "risk is 'low'; it must be a chance"),
+        ("builder:risk=True", "risk is True"),
+        ("builder:late=True", "late is True; it must be a number of coins"),
     ],
 )
 def test_parameters_are_checked(spec: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_agent(spec)
+
+
+def test_the_former_name_of_builder_is_an_error_that_says_the_present_one() -> None:
+    with pytest.raises(ValueError, match=r"^there is no agent 'engine' \(engine is now called builder\); there are"):
+        make_agent("engine:late=6")

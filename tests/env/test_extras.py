@@ -146,7 +146,8 @@ def test_the_game_needs_numpy_alone() -> None:
         from megaland_env.render import render
         games = MegalandGames()
         games.reset(0)
-        for name in ("random", "planner", "threshold", "lookahead:rollouts=2", "saver", "hearts", "engine", "explorer"):
+        names = ["random", "planner", "threshold", "lookahead:rollouts=2", "saver", "hearts", "builder", "explorer"]
+        for name in names:
             decisions = games.decisions()
             games.step(games.scatter(decisions, make_agent(name).act(decisions)))
         render(games, 0, "ansi")
@@ -227,10 +228,11 @@ def make_one(seed: int = 3) -> None:
 
 def test_facts_are_read_from_the_source() -> None:
     """Nothing is imported for them; what cannot be read is left empty."""
-    facts = agent_list.agent_facts("tests.test_extras:Made")
+    facts = agent_list.agent_facts("tests.env.test_extras:Made")
     assert facts == agent_list.AgentFacts("First line.", ("first", "low=-1", "word=a", "other=None"))
-    assert agent_list.agent_facts("tests.test_extras:make_one").parameters == ("seed=3",)
-    for target in ("tests.test_extras:Nobody", "no_such_module:Nobody", "no_such.module:Nobody", "sys:Nobody", "", ":"):
+    assert agent_list.agent_facts("tests.env.test_extras:make_one").parameters == ("seed=3",)
+    nowhere = ["tests.env.test_extras:Nobody", "no_such_module:Nobody", "no_such.module:Nobody", "sys:Nobody", "", ":"]
+    for target in nowhere:
         assert agent_list.agent_facts(target) == agent_list.AgentFacts()
 
 

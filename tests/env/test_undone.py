@@ -291,7 +291,7 @@ def test_the_bound_of_a_market_added_up_by_hand() -> None:
                 MegalandGames.restore([told])
 
 
-@pytest.mark.parametrize("agent", ["random", "planner", "engine"])
+@pytest.mark.parametrize("agent", ["random", "planner", "builder"])
 @pytest.mark.parametrize("players", [2, 5])
 def test_no_play_comes_near_the_bound(agent: str, players: int) -> None:
     """Random play, and play for the most coins, with many copies of the star buildings."""

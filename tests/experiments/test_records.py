@@ -146,7 +146,7 @@ def test_events_lead_to_the_engine_s_last_state(small: Records, players: int) ->
 
 @pytest.mark.soak
 def test_events_lead_to_the_engine_s_last_state_in_1000_games(tmp_path: Path) -> None:
-    agents = ["planner", "threshold", "hearts", "engine", "saver", "random"]
+    agents = ["planner", "threshold", "hearts", "builder", "saver", "random"]
     found = simulate.simulate(agents, tmp_path / "run", games=250, num_players=[2, 3, 4, 5], part=100)
     assert found.games.select(pl.len()).collect().item() >= 1000
     for players in (2, 3, 4, 5):

@@ -1,4 +1,4 @@
-"""``EngineAgent``: builds an engine that pays every round."""
+"""``BuilderAgent``: buys buildings with a steady income first."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from megaland_env.actions import PASS
 from megaland_env.cards import BUILDING_COINS
 
 
-class EngineAgent(RiskAgent):
-    """Builds an engine: buys what pays in every round, and late in the game coins at once.
+class BuilderAgent(RiskAgent):
+    """Buys buildings with a steady income first, and coins late in the game.
 
-    - *Buy*: as long as nobody has ``late`` coins, the building that brings most coins a round (``COINS_PER_ROUND``),
-      and of two alike the one with more coins at once; after that the other way round. What is left buys hearts.
-    - *Stay or leave*: leaves if the chance to fall on the next card is more than ``risk``.
+    - *Buy*: as long as every player has fewer than ``late`` coins, the building with the highest income per round
+      (``COINS_PER_ROUND``), ties broken by its immediate coins. After that, the building with the most immediate coins,
+      ties broken by its income. A heart if there is no building to buy.
+    - *Stay or leave*: leaves if the probability of falling on the next card is above ``risk``.
 
-    The rest is as for all heuristics.
+    Everything else is as described in ``HeuristicAgent`` and ``RiskAgent``.
 
     Args:
-        late: it is late when somebody has so many coins.
-        risk: the highest chance to fall with which it stays.
+        late: the number of coins of the richest player from which the game counts as late.
+        risk: the highest probability of falling at which it stays.
 
     Raises:
         ValueError: a parameter is out of range.
@@ -31,7 +32,7 @@ class EngineAgent(RiskAgent):
         super().__init__(risk, jump_risk=0.1)
         check_number("late", late, "coins")
         self.late = late
-        first = 100  # so much heavier weighs what comes first
+        first = 100  # weight of the criterion that decides first: larger than any value of the other one
         early = first * LASTING_COINS + BUILDING_COINS
         self._worth = np.stack([early, LASTING_COINS + first * BUILDING_COINS]).astype(np.float32)
 

@@ -21,7 +21,7 @@ from megaland_experiments.options import Parser, whole_number
 
 Floats = npt.NDArray[np.float64]
 
-PLAYERS = ("planner", "planner", "threshold", "engine", "hearts")
+PLAYERS = ("planner", "planner", "threshold", "builder", "hearts")
 WEIGHTS = ("COIN", "COIN_AT_THE_END", "HEART", "TREASURE", "TREASURE_TYPE", "JUMP", *(b.name for b in Building))
 PENALTY = 1e-5  # on squared weights; holds those that seldom matter near 0
 STEPS = 12
