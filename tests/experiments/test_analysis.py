@@ -14,8 +14,6 @@ from megaland_agents.planning.run_solver import RunModel, solve
 from megaland_env import Building
 from megaland_env.cards import BUILDING_COINS, NORMAL_BUILDINGS, START_HEARTS
 from megaland_experiments import analysis
-from megaland_experiments.analysis import race as analysis_race
-from megaland_experiments.analysis import worth as analysis_worth
 from megaland_experiments.analysis.buildings import bought
 from megaland_experiments.probe.measures import token_worth
 from megaland_experiments.records.schema import building_column
@@ -237,7 +235,7 @@ def test_owners_by_hand(small: Records) -> None:
 
 def test_leaders_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two games of two rounds: in one the leader wins, in the other there is none; the last round tells nothing."""
-    monkeypatch.setattr(analysis_race, "FEWEST", 1)
+    monkeypatch.setattr("megaland_experiments.analysis.race_to_20.FEWEST", 1)
     rounds = pl.DataFrame(
         {
             "game": [0] * 4 + [1] * 4,
@@ -262,7 +260,7 @@ def test_what_a_coin_is_worth_is_found(small: Records, monkeypatch: pytest.Monke
     ahead = {name: own - (own.sum().over("game") - own) / 3 for name, own in mine.items()}
     first = small.rounds.filter(pl.col("round") == 2).collect()
     made = first.select("game", "seat", (0.25 + ahead["coins"] / 20 + ahead["max_hearts"] / 10).alias("win_share"))
-    monkeypatch.setattr(analysis_worth, "FEWEST", 1)
+    monkeypatch.setattr("megaland_experiments.analysis.resources.FEWEST", 1)
     found = analysis.worth(small.rounds.filter(pl.col("round").is_in([2, 3])), made, last_round=2)
     planted = {"coin": 0.05, "heart": 0.1, "jump token": 0, "stored treasure": 0, "building": 0}
     assert dict(found.select("thing", "value").iter_rows()) == pytest.approx(planted, abs=1e-9)

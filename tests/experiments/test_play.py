@@ -265,11 +265,11 @@ def test_a_real_interrupt(tmp_path):
 @pytest.mark.parametrize(
     ("agent", "message"),
     [
-        ("tests.test_play:Clumsy", "raised ZeroDivisionError: no coins"),
-        ("tests.test_play:Leaver", "raised SystemExit: I have had enough"),
-        ("tests.test_play:Rude:answer=illegal", "chose an illegal action: "),
-        ("tests.test_play:Rude:answer=float", "answered with float64 (1,), not with one integer"),
-        ("tests.test_play:Rude:answer=two", "answered with int64 (2,), not with one integer"),
+        ("tests.experiments.test_play:Clumsy", "raised ZeroDivisionError: no coins"),
+        ("tests.experiments.test_play:Leaver", "raised SystemExit: I have had enough"),
+        ("tests.experiments.test_play:Rude:answer=illegal", "chose an illegal action: "),
+        ("tests.experiments.test_play:Rude:answer=float", "answered with float64 (1,), not with one integer"),
+        ("tests.experiments.test_play:Rude:answer=two", "answered with int64 (2,), not with one integer"),
     ],
 )
 def test_an_agent_that_fails(megaland, agent, message):
@@ -760,7 +760,9 @@ def test_a_replay_that_cannot_be_written_is_no_end(megaland, monkeypatch):
     assert (status, err) == (0, "")
     assert out.count("The game cannot be saved: megaland-7.json: No space left on device") == 2
     assert out.endswith("The game is not saved. With --replay FILE it is, wherever it ends.\n")
-    status, out, err = megaland("play", "--seed", "5", "--opponents", "tests.test_play:Clumsy", typed=["1"] * 99)
+    status, out, err = megaland(
+        "play", "--seed", "5", "--opponents", "tests.experiments.test_play:Clumsy", typed=["1"] * 99
+    )
     assert status == 1
     assert "cannot be saved" in out
     assert "raised ZeroDivisionError" in err

@@ -529,9 +529,9 @@ class Illegal:
 
 def test_a_broken_agent_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "run")
-    assert run("tests.test_records:Illegal", "--games", "4", "--out", out) == cli.FAILURE
+    assert run("tests.experiments.test_records:Illegal", "--games", "4", "--out", out) == cli.FAILURE
     said = capsys.readouterr().err
-    assert "agent 'tests.test_records:Illegal' chose action 1 (STAY), which is not legal" in said
+    assert "agent 'tests.experiments.test_records:Illegal' chose action 1 (STAY), which is not legal" in said
     assert "what was played is kept" in said
 
 
@@ -849,4 +849,4 @@ def test_words_without_meaning(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_agent_error_reaches_the_caller(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="Illegal"):
-        simulate.simulate(["tests.test_records:Illegal"], tmp_path, games=4)
+        simulate.simulate(["tests.experiments.test_records:Illegal"], tmp_path, games=4)

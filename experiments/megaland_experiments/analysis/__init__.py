@@ -28,6 +28,16 @@ How effects are told from what merely goes together stands in analysis_buildings
 analysis_fit.py.
 """
 
+from megaland_experiments.analysis.behaviour import (
+    card_figure,
+    leave_figure,
+    rules_figure,
+    rules_in_play,
+    run_decisions,
+    stay_or_leave,
+    style_figure,
+    styles,
+)
 from megaland_experiments.analysis.buildings import (
     building_lift,
     building_use,
@@ -42,19 +52,9 @@ from megaland_experiments.analysis.buildings import (
     purchases,
     stage_figure,
 )
-from megaland_experiments.analysis.fit import fit
-from megaland_experiments.analysis.play import (
-    card_figure,
-    leave_figure,
-    rules_figure,
-    rules_in_play,
-    run_decisions,
-    stay_or_leave,
-    style_figure,
-    styles,
-)
-from megaland_experiments.analysis.race import game_lengths, leaders, race, race_figure, seat_effects, seat_figure
-from megaland_experiments.analysis.worth import exact_runs, runs_by_hearts, runs_figure, worth, worth_figure
+from megaland_experiments.analysis.race_to_20 import game_lengths, leaders, race, race_figure, seat_effects, seat_figure
+from megaland_experiments.analysis.regression import fit
+from megaland_experiments.analysis.resources import exact_runs, runs_by_hearts, runs_figure, worth, worth_figure
 
 __all__ = [
     "building_lift",

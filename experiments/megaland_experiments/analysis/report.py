@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 import base64
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -80,7 +80,11 @@ def records_sections(records: Records, progress: Told | None = None) -> list[Sec
     settings = records.manifest["settings"]
     several = len(settings["agents"]) > 1
     decided = records.decisions if settings["decisions"] > 0 else None
-    makers = [lambda: _what_was_played(records), lambda: _agents(seats), lambda: _race(rounds, seats, games)]
+    makers: list[Callable[[], Section]] = [
+        lambda: _what_was_played(records),
+        lambda: _agents(seats),
+        lambda: _race(rounds, seats, games),
+    ]
     if decided is not None:
         turns, ahead = partial(analysis.buy_turns, decided, events, seats), partial(analysis.owners_ahead, games, seats)
         makers.append(lambda: _buildings(turns(), ahead()))
@@ -339,7 +343,7 @@ def _table(
     return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
 
 
-def _said(value: Any, digits: int, signed: bool) -> str:
+def _said(value: object, digits: int, signed: bool) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
@@ -347,7 +351,7 @@ def _said(value: Any, digits: int, signed: bool) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _facts(facts: dict[str, Any]) -> str:
+def _facts(facts: Mapping[str, object]) -> str:
     rows = "".join(
         f"<tr><th>{in_html(name.replace('_', ' '))}</th><td>{in_html(value)}</td></tr>"
         for name, value in facts.items()

@@ -8,7 +8,6 @@ import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -469,7 +468,7 @@ def _table(specs: Sequence[str], players: int, seat: int) -> tuple[list[str], li
     if len(specs) not in (1, players - 1):
         raise ValueError(f"there are {len(specs)} opponents; a table of {players} needs one for all, or {players - 1}")
     others = list(specs) * (players - 1) if len(specs) == 1 else list(specs)
-    made: dict[str, Any] = {spec: make_agent(spec) for spec in dict.fromkeys(others)}
+    made: dict[str, Agent] = {spec: make_agent(spec) for spec in dict.fromkeys(others)}
     names: list[str] = [HUMAN] * players
     agents: list[Agent | None] = [None] * players
     for place, spec in enumerate(others, 1):

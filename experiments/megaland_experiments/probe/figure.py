@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -205,7 +205,7 @@ def _figure(result: Probe, size: tuple[float, float], what: str) -> Figure:
     return new_figure(*size, f"{short(settings['agent'])}: {what}\n{games}")
 
 
-def _percent(axes: Any) -> None:
+def _percent(axes: Axes) -> None:
     axes.set_ylim(-2, 108)
     axes.set_yticks(range(0, 101, 20))
     grid(axes, "y")

@@ -306,7 +306,7 @@ def _played(matches: Matches, config: MegalandConfig) -> npt.NDArray[np.bool_]:
     return (rounds > 0) & (rounds <= matches.rounds)
 
 
-def _items(decided: Decided, matches: Matches, seats: npt.NDArray[Any], config: MegalandConfig) -> Floats:
+def _items(decided: Decided, matches: Matches, seats: npt.NDArray[np.int64], config: MegalandConfig) -> Floats:
     games = MegalandGames(config, len(matches))
     games.reset(matches.seeds)  # what is on offer follows from the seed
     on_offer = np.ones((len(matches), len(ITEMS)))
@@ -320,7 +320,7 @@ def _items(decided: Decided, matches: Matches, seats: npt.NDArray[Any], config: 
     return np.concatenate([turns[..., None], bought], axis=-1)
 
 
-def _turns(decided: Decided, matches: Matches, seats: npt.NDArray[Any], config: MegalandConfig) -> Floats:
+def _turns(decided: Decided, matches: Matches, seats: npt.NDArray[np.int64], config: MegalandConfig) -> Floats:
     rounds = config.max_rounds + 1
     turns = (_played(matches, config) @ seats).astype(np.float64)
     buy = decided.of(Kind.BUY)

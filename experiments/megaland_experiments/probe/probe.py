@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent, make_agent
@@ -64,6 +64,7 @@ from megaland_experiments.strength.evaluate import config_for, opponents_for
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
 DEFAULT_GAMES = 2000
@@ -186,7 +187,7 @@ def _results_in(stored: Stored) -> Probe:
     return Probe(stored.settings, **{name: content[name] for name in names})
 
 
-def _is_table(rows: Any) -> bool:
+def _is_table(rows: object) -> bool:
     return isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
 
 
@@ -387,7 +388,7 @@ def show(result: Probe, console: Console) -> None:
     console.print(CAVEAT, highlight=False)
 
 
-def _push_your_luck(result: Probe, title: str) -> Any:
+def _push_your_luck(result: Probe, title: str) -> Table:
     table = _table(title, "stay or leave", "value")
     table.add_column(f"{percent(CONFIDENCE, 0)} interval", justify="right")
     rows = {row["measure"]: row for row in result.summary}
@@ -410,7 +411,7 @@ def _push_your_luck(result: Probe, title: str) -> Any:
     return table
 
 
-def _map(result: Probe) -> Any:
+def _map(result: Probe) -> Table:
     unseen = range(9, 0, -1)  # as a run goes on
     table = _table("Leaves, in %: the agent, then the solver there", "hearts; cards unseen:", *map(str, unseen))
     cells = {(row["hearts"], row["unseen"]): row for row in result.leaving if row["decisions"] >= FEWEST}
@@ -426,7 +427,7 @@ def _both(row: Row) -> Text:
     return Text.assemble(f"{100 * row['leave_share']:.0f} ", (f"{100 * row['solver_leave_share']:.0f}", "dim"))
 
 
-def _by_danger(result: Probe) -> Any:
+def _by_danger(result: Probe) -> Table:
     table = _table(
         "By the chance to fall on the next card", "up to", "decisions", "leaves", "the solver", "as good", "loss"
     )
@@ -436,7 +437,7 @@ def _by_danger(result: Probe) -> Any:
     return table
 
 
-def _jumps(result: Probe) -> Any:
+def _jumps(result: Probe) -> Table:
     table = _table("Jump tokens and the Rabbit", "what", "value")
     for row in result.jumps:
         what = "jumps" if row["solver"] == "jump" else "saves the token"
@@ -453,7 +454,7 @@ def _jumps(result: Probe) -> Any:
     return table
 
 
-def _purchases(result: Probe) -> Any:
+def _purchases(result: Probe) -> Table:
     """Per hundred turns, round by round."""
     most = result.turns[0]["turns"]
     rounds = [row["round"] for row in result.turns if row["turns"] >= SHARE_OF_ROUNDS * most][:ROUNDS_SHOWN]
@@ -472,7 +473,7 @@ def _purchases(result: Probe) -> Any:
     return table
 
 
-def _treasures(result: Probe) -> Any:
+def _treasures(result: Probe) -> Table:
     names = list(dict.fromkeys(row["treasure"] for row in result.treasures))
     table = _table("How often each treasure is chosen, of the times it could be", "", "decisions", *names)
     for choice, what in (
@@ -486,7 +487,7 @@ def _treasures(result: Probe) -> Any:
     return table
 
 
-def _table(title: str, *columns: str) -> Any:
+def _table(title: str, *columns: str) -> Table:
     from rich.table import Table
 
     table = Table(title=in_table(title, "table.title"), title_justify="left", caption_justify="left")

@@ -39,7 +39,7 @@ class Decided:
     seat: npt.NDArray[np.int64]
     kind: npt.NDArray[np.uint8]
     round: npt.NDArray[np.int32]
-    action: npt.NDArray[Any]
+    action: npt.NDArray[np.integer[Any]]
     legal: npt.NDArray[np.uint64]
     unseen: npt.NDArray[np.int16]
     hearts: npt.NDArray[np.uint8]
@@ -52,7 +52,7 @@ class Decided:
     def __len__(self) -> int:
         return int(self.game.size)
 
-    def __getitem__(self, rows: npt.NDArray[Any]) -> Decided:
+    def __getitem__(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Decided:
         """Some of them, by positions or a mask (M,)."""
         return Decided(*(getattr(self, field.name)[rows] for field in fields(self)))
 
@@ -72,7 +72,7 @@ class Recorder:
         self._agent = agent
         self._parts: list[Decided] = []
 
-    def act(self, decisions: Decisions) -> npt.NDArray[Any]:
+    def act(self, decisions: Decisions) -> npt.NDArray[np.integer[Any]]:
         """(M,) the actions of the other."""
         # An agent may fill the array that it has answered with anew, or write into what it is asked.
         actions = np.array(self._agent.act(decisions[np.arange(len(decisions))]))

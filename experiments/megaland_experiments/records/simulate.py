@@ -253,7 +253,7 @@ class Plan:
         return seeds_from(self.seed, np.arange(part.first_game, part.first_game + part.games))
 
 
-def _check_whole(name: str, number: Any, most: int) -> None:
+def _check_whole(name: str, number: object, most: int) -> None:
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
         raise ValueError(f"{name} is {number!r}; it must be a whole number")
     if not 1 <= number <= most:

@@ -256,5 +256,5 @@ def _footer(stored: Stored, table: str, part: Part) -> str:
     return json.dumps(identity)
 
 
-def _is_list_of(kind: type, value: Any) -> bool:
+def _is_list_of(kind: type, value: object) -> bool:
     return isinstance(value, list) and all(type(each) is kind for each in value)

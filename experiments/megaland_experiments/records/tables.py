@@ -107,9 +107,17 @@ class Recorder:
     def happened(self) -> EventColumns:
         """All events, game by game and in a game in their order; they are forgotten here."""
         parts, self._happened = self._happened, []
-        columns = EventColumns(*map(np.concatenate, zip(*parts, strict=True)))
-        order = _by_game(columns.game)
-        return EventColumns(*(column[order] for column in columns))
+        game = np.concatenate([part.game for part in parts])
+        order = _by_game(game)
+        return EventColumns(
+            game=game[order],
+            episode=np.concatenate([part.episode for part in parts])[order],
+            step=np.concatenate([part.step for part in parts])[order],
+            event=np.concatenate([part.event for part in parts])[order],
+            seat=np.concatenate([part.seat for part in parts])[order],
+            item=np.concatenate([part.item for part in parts])[order],
+            value=np.concatenate([part.value for part in parts])[order],
+        )
 
 
 def _concatenated(parts: list[Arrays]) -> Arrays:
@@ -117,7 +125,7 @@ def _concatenated(parts: list[Arrays]) -> Arrays:
     return {name: np.concatenate([part.pop(name) for part in parts]) for name in list(parts[0])} if parts else {}
 
 
-def _by_game(game: npt.NDArray[np.integer]) -> Ints:
+def _by_game(game: npt.NDArray[np.integer[Any]]) -> Ints:
     """The order of the games, and within each that in which its rows stand."""
     if game.size and game.max() < 1 << 16:  # NumPy sorts 16 bits several times as fast
         game = game.astype(np.uint16)
@@ -356,7 +364,8 @@ class _Tables:
         return self._frame("seats", columns)
 
     def rounds(self, rounds: _Rounds, first_player: Ints) -> pl.DataFrame:
-        columns = rounds.columns | {name: column.reshape(-1)[rounds.seats] for name, column in self._seats().items()}
+        columns: Arrays = {**rounds.columns}
+        columns |= {name: column.reshape(-1)[rounds.seats] for name, column in self._seats().items()}
         first = first_player[columns["game"]] + rounds.numbers - 1  # N1: the first-player token passes left each night
         columns |= {
             "round": rounds.numbers,

@@ -43,7 +43,7 @@ from functools import lru_cache
 from itertools import product
 from statistics import median
 from time import perf_counter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +56,9 @@ from megaland_env.observation import NUM_FEATURES, encode
 from megaland_experiments.options import Several, add_several_players
 from megaland_experiments.shared.output import check_writable, going_on, say, screen, versions
 from megaland_experiments.shared.progress import progress_bar
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 PARTS = ("engine", "choosing", "mask", "observation")
 WINDOWS = 5
@@ -520,7 +523,7 @@ def as_csv(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def engine_table(rows: Sequence[Row]) -> Any:
+def engine_table(rows: Sequence[Row]) -> Table:
     """The rows as a ``rich.table.Table``."""
     from rich.table import Table
 
@@ -540,7 +543,7 @@ def engine_table(rows: Sequence[Row]) -> Any:
     return table
 
 
-def adapter_table(rows: Sequence[AdapterRow]) -> Any:
+def adapter_table(rows: Sequence[AdapterRow]) -> Table:
     """The rows as a ``rich.table.Table``."""
     from rich.table import Table
 

@@ -13,10 +13,12 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import numpy.typing as npt
 from rich.table import Table
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvStepReturn
 
 from megaland_env import NUM_ACTIONS
 from megaland_env.files import write_json
@@ -42,37 +44,39 @@ class NothingVecEnv(VecEnv):
         self._infos: list[dict[str, Any]] = [{}] * num_envs
         self._masks = np.ones((num_envs, NUM_ACTIONS), np.bool_)
 
-    def action_masks(self) -> np.ndarray:
+    def action_masks(self) -> npt.NDArray[np.bool_]:
         """All legal."""
         return self._masks
 
-    def reset(self) -> np.ndarray:
+    def reset(self) -> npt.NDArray[np.float32]:
         """The observations."""
         return self._seen
 
-    def step_async(self, actions: np.ndarray) -> None:
+    def step_async(self, actions: npt.NDArray[np.int64]) -> None:
         """Nothing."""
 
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step_wait(self) -> VecEnvStepReturn:
         """The same again."""
         return self._seen, self._rewards, self._dones, self._infos
 
     def close(self) -> None:
         """Nothing."""
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """Of all the same."""
         return [getattr(self, attr_name)] * self.num_envs
 
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
         """Of all the same."""
         setattr(self, attr_name, value)
 
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+    def env_method(self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any) -> list[Any]:
         """Of all the same."""
         return list(getattr(self, method_name)(*args, **kwargs))
 
-    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+    def env_is_wrapped(
+        self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
+    ) -> list[bool]:
         """No."""
         return [False] * self.num_envs
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from megaland_agents.planning.run_solver import RunModel, solve
 from megaland_env.cards import MAX_HEARTS, START_HEARTS
-from megaland_experiments.analysis.fit import Frame, fit
+from megaland_experiments.analysis.regression import Frame, fit
 from megaland_experiments.shared.plots import ANCHOR_COLOUR, INK, POINTS, SERIES, grid, new_figure, short
 
 if TYPE_CHECKING:

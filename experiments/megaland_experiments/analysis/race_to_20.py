@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from megaland_env.cards import WINNING_COINS
-from megaland_experiments.analysis.fit import Frame, fit
+from megaland_experiments.analysis.regression import Frame, fit
 from megaland_experiments.shared.intervals import share_interval
 from megaland_experiments.shared.plots import ANCHOR_COLOUR, POINTS, SERIES, dots, grid, new_figure
 
@@ -77,8 +77,8 @@ def leaders(rounds: Frame, seats: Frame) -> pl.DataFrame:
     for (number,), part in sorted(ahead.partition_by("round", as_dict=True).items()):
         if len(part) >= FEWEST:
             low, high = share_interval(part["win_share"].to_numpy())
-            par = float((1 / part["num_players"]).mean())
-            value = float(part["win_share"].mean())
+            par = float(part.select((1 / pl.col("num_players")).mean()).item())
+            value = float(part.select(pl.col("win_share").mean()).item())
             rows.append({"round": number, "games": len(part), "value": value, "low": low, "high": high, "par": par})
     columns = {"round": pl.Int64, "games": pl.Int64, **dict.fromkeys(("value", "low", "high", "par"), pl.Float64)}
     return pl.DataFrame(rows, schema=columns)

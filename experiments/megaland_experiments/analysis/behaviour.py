@@ -9,7 +9,7 @@ import polars as pl
 
 from megaland_env import Action, Building, Kind
 from megaland_env.cards import BUILDING_COSTS, NORMAL_COPIES, NUM_BUILDINGS, NUM_LEVEL_CARDS, START_HEARTS
-from megaland_experiments.analysis.fit import Frame
+from megaland_experiments.analysis.regression import Frame
 from megaland_experiments.probe.measures import worths
 from megaland_experiments.probe.record import Decided
 from megaland_experiments.records.schema import IN_THE_RUN_MODEL, TREASURES, building_column
@@ -161,7 +161,7 @@ def card_figure(runs: pl.DataFrame, title: str = "") -> Figure:
         .agg(pl.len().alias("decisions"), pl.col("gain").mean())
         .filter(pl.col("decisions") >= FEWEST)
     )
-    hearts = range(1, int(cells["hearts"].max() or 1) + 1)  # type: ignore[call-overload]
+    hearts = range(1, int(cells.select(pl.col("hearts").max()).item() or 1) + 1)
     gains = np.full((len(hearts), NUM_LEVEL_CARDS - 1), np.nan)
     for heart, unseen, gain in cells.select("hearts", "num_unseen", "gain").iter_rows():
         gains[heart - 1, NUM_LEVEL_CARDS - 1 - unseen] = gain
