@@ -13,12 +13,9 @@ from megaland_env import snapshot
 from megaland_env.actions import NUM_ACTIONS, Kind, action_name
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
-from megaland_env.engine import bits, rng
+from megaland_env.engine import backend, bits, rng
 from megaland_env.engine.events import EventColumns, EventLog, in_words
 from megaland_env.engine.rng import constant
-from megaland_env.engine.rules import ANSWERS, play_on
-from megaland_env.engine.rules.flow import Answer, Moves
-from megaland_env.engine.rules.setup import new_games
 from megaland_env.engine.state import KINDS, NO, ONE, PASS_ONLY, Bools, GameState, Ints, add, put, where
 from megaland_env.errors import IllegalActionError
 from megaland_env.rewards import NAMED, Outcome, Reward, make_reward, win_shares
@@ -28,7 +25,6 @@ _NO_ACTION = constant(255)
 # (256,): the bit of an action; no bit for what is none.
 _BIT_OF = np.array([1 << action if action < NUM_ACTIONS else 0 for action in range(256)], np.uint64)
 _NOTHING = constant(0)
-_ANSWERS: list[Answer] = [ANSWERS[max(kind, Kind.JUMP)] for kind in Kind]  # by number; a game that is over gives none
 
 
 class Saved(NamedTuple):
@@ -212,17 +208,16 @@ class MegalandGames:
         """
         games = self._positions(index)
         words = _seed_words(seeds, games)
-        state = self._state
         self._version += 1
         self._rewards[:, games] = 0
         self._margin_seen[:, games] = 0
-        play_on(state, self._begin(games, words))
+        self._begin(games, words)
         if not self._all_started:
             self._note_started()
 
-    def _begin(self, games: Ints, seeds: npt.NDArray[np.uint64]) -> Moves:
-        """Set games up (S). Tasks that begin elsewhere than games do (envs/tasks.py) replace this."""
-        return new_games(self._state, games, seeds)
+    def _begin(self, games: Ints, seeds: npt.NDArray[np.uint64]) -> None:
+        """Start games. Scenarios, which begin in the middle of a game (seats/scenarios.py), override this."""
+        backend.begin(self._state, games, seeds)
 
     def step(self, actions: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
         """Carry out one decision moment of every game, or of those named, up to the next.
@@ -255,26 +250,12 @@ class MegalandGames:
             state.steps[games] += ONE
             if not self._pays_at_end_only or games is not named:  # a game that goes on has been paid nothing by its end
                 self._rewards[:, named] = 0
-            play_on(state, self._answers(games, kinds, chosen))
+            backend.answer(state, games, kinds, chosen)
             self._pay_rewards(games)
         except BaseException:
             if saved is not None:
                 self._put_back(saved)
             raise
-
-    def _answers(self, games: Ints, kinds: npt.NDArray[np.uint8], chosen: npt.NDArray[np.uint8]) -> Moves:
-        """Hand the choices to the rules, kind by kind."""
-        if games.size == 1:
-            return _ANSWERS[int(kinds[0])](self._state, games, chosen)
-        order = kinds.argsort(kind="stable")
-        games, chosen = games.take(order), chosen.take(order, axis=1)
-        moves: Moves = []
-        end = 0
-        for kind, number in enumerate(np.bincount(kinds)):
-            if number:
-                start, end = end, end + number
-                moves += _ANSWERS[kind](self._state, games[start:end], chosen[:, start:end])
-        return moves
 
     def decisions(self) -> Decisions:
         """All pending decisions, a row each: seat by seat, and within a seat by position.

@@ -22,11 +22,9 @@ from megaland_env.cards import (
     Treasure,
 )
 from megaland_env.config import ConfigError, MegalandConfig
-from megaland_env.engine import piles, rng
+from megaland_env.engine import backend, piles, rng
 from megaland_env.engine.bounds import most_coins
-from megaland_env.engine.rules import RULES
 from megaland_env.engine.rules.buy import can_complete
-from megaland_env.engine.rules.flow import Stage
 from megaland_env.engine.rules.night import ALL_LEVEL_CARDS
 from megaland_env.engine.rules.setup import copies_of, markets
 from megaland_env.engine.state import NO_CARD, NOBODY, NOT_PAYING, GameState
@@ -45,18 +43,6 @@ PHASES = {
     Kind.STORE: "night",
 }
 """The phase in which each kind of decision is made."""
-
-# The stage that asks for each kind of decision: run on a restored state it must ask exactly what the snapshot says.
-_ASKING = {
-    Kind.JUMP: Stage.BEFORE_CARD,
-    Kind.HERB_HUT: Stage.HUTS,
-    Kind.RABBIT: Stage.RABBIT,
-    Kind.RUN: Stage.STAY_OR_LEAVE,
-    Kind.REPTILE: Stage.STABLES,
-    Kind.BUY: Stage.TURN,
-    Kind.PAY: Stage.PAYMENT,
-    Kind.STORE: Stage.STORING,
-}
 
 # Far more than a game can come to, and far less than the arrays and the addresses of chance can hold.
 _MOST_STEPS = 2**23
@@ -196,11 +182,11 @@ def _config(snapshot: Any, where: str) -> MegalandConfig:
 def _ask_again(state: GameState, snapshots: Sequence[Mapping[str, Any]]) -> None:
     """Let the rules ask for the decisions once more; they must ask what the snapshots say."""
     claimed = state.kind.copy()
-    for kind, stage in _ASKING.items():
+    for kind in _KINDS.values():
         games = np.flatnonzero(claimed == kind)
         if games.size:
             state.kind[games] = Kind.NONE
-            RULES[stage](state, games)
+            backend.ask(state, games, kind)
     for game, snapshot in enumerate(snapshots):
         active = np.flatnonzero(state.active[:, game]).tolist()
         if state.kind[game] != claimed[game] or active != list(snapshot["active"]):

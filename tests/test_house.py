@@ -79,6 +79,18 @@ def test_imports_go_one_way() -> None:
     assert wrong == []
 
 
+def test_games_reach_the_rules_through_the_backend_alone() -> None:
+    """Besides it, snapshots read facts of the rules to check a state, and scenarios set up games of their own."""
+    known = modules()
+    importing = {
+        module
+        for module, path in known.items()
+        if not module.startswith("megaland_env.engine.rules")
+        and any(other.startswith("megaland_env.engine.rules") for other in imports(path, set(known)))
+    }
+    assert importing == {"megaland_env.engine.backend", "megaland_env.snapshot", "megaland_env.seats.scenarios"}
+
+
 def test_no_file_of_python_stands_beside_the_packages() -> None:
     """``agents`` and ``experiments`` are folders: packages of these names would collide with other people's."""
     for folder in ("agents", "experiments"):

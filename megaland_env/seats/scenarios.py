@@ -27,7 +27,7 @@ from megaland_env.cards import (
 )
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import View
-from megaland_env.engine import rng
+from megaland_env.engine import backend, rng
 from megaland_env.engine.rng import Purpose
 from megaland_env.engine.rules.flow import Moves, Stage
 from megaland_env.engine.rules.setup import new_games
@@ -182,8 +182,8 @@ class _TaskGames(MegalandGames):
         super().__init__(task.config, num_games)
         self._task = task
 
-    def _begin(self, games: Ints, seeds: Words) -> Moves:
-        return self._task.begin(self._state, games, seeds)
+    def _begin(self, games: Ints, seeds: Words) -> None:
+        backend.begin(self._state, games, seeds, self._task.begin)
 
 
 class TaskGames(SingleLearnerGames):

@@ -45,6 +45,18 @@ ANSWERS: dict[Kind, Answer] = {
     Kind.STORE: night.store_one,
 }
 
+ASKING: dict[Kind, Stage] = {
+    Kind.JUMP: Stage.BEFORE_CARD,
+    Kind.HERB_HUT: Stage.HUTS,
+    Kind.RABBIT: Stage.RABBIT,
+    Kind.RUN: Stage.STAY_OR_LEAVE,
+    Kind.REPTILE: Stage.STABLES,
+    Kind.BUY: Stage.TURN,
+    Kind.PAY: Stage.PAYMENT,
+    Kind.STORE: Stage.STORING,
+}
+"""The stage that asks for each kind of decision."""
+
 
 def play_on(state: GameState, moves: Moves) -> None:
     """Carry games on, stage by stage, until each waits for a decision or is over."""
