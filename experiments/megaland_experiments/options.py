@@ -81,7 +81,9 @@ class Parser(argparse.ArgumentParser):
     A message may quote anything: also words that a shell has made of the names of files.
     """
 
-    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+    def parse_known_args(  # type: ignore[override]  # argparse lets a namespace be of any class
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
         """Parse the words, after ``joined``."""
         return super().parse_known_args(None if args is None else self.joined(args), namespace)
 

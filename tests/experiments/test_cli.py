@@ -159,14 +159,17 @@ def test_a_mistake_with_its_traceback():
 
 
 def test_an_agent_that_fails_is_named_and_its_own_traceback_shown(capsys):
-    status, _, err = outcome(capsys, "evaluate", "tests.test_cli:Clumsy", *SMALL)
+    status, _, err = outcome(capsys, "evaluate", "tests.experiments.test_cli:Clumsy", *SMALL)
     assert status == 1
     assert 'raise ZeroDivisionError("no coins")' in err
-    assert "megaland: error: agent 'tests.test_cli:Clumsy' raised ZeroDivisionError: no coins; it was asked" in err
+    assert (
+        "megaland: error: agent 'tests.experiments.test_cli:Clumsy' raised ZeroDivisionError: no coins; it was asked"
+        in err
+    )
 
 
 def test_interrupted(capsys):
-    status, _, err = outcome(capsys, "evaluate", "tests.test_cli:Tired", *SMALL)
+    status, _, err = outcome(capsys, "evaluate", "tests.experiments.test_cli:Tired", *SMALL)
     assert status == 130
     assert "interrupted" in err
 

@@ -106,7 +106,7 @@ def test_games_that_all_end_at_once_are_told_of_while_they_are_played(monkeypatc
 @pytest.mark.parametrize("workers", [1, 2])
 def test_evaluations_and_simulations_tell_of_games_under_way(workers: int, tmp_path: Any) -> None:
     told: list[Any] = []
-    slow = "tests.test_progress:Slow"
+    slow = "tests.experiments.test_progress:Slow"
     evaluate(slow, "random", num_players=2, games=400, workers=workers, progress=lambda *counts: told.append(counts))
     assert halfway(told)
     told.clear()

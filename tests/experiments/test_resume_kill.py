@@ -24,9 +24,9 @@ from megaland_experiments.strength.evaluate import evaluate
 from megaland_experiments.training.checkpoints import checkpoints
 from megaland_experiments.training.learning_curves import CurveFile
 from megaland_experiments.training.train import Training, resume, train
+from tests.experiments.test_train import same, tiny
 from tests.support.places import ROOT
 from tests.support.threads import one_thread
-from tests.test_train import same, tiny
 
 pytestmark = pytest.mark.usefixtures(one_thread.__name__)
 

@@ -200,7 +200,7 @@ def test_settings_that_json_does_not_know_leave_nothing(tmp_path: Path) -> None:
 
 HOLD = """
 import sys
-from tests.test_run_folder import RED, claim
+from tests.experiments.test_run_folder import RED, claim
 with claim(RED, sys.argv[1]) as folder:
     print("mine", flush=True)
     sys.stdin.read()

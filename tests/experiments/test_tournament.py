@@ -655,7 +655,7 @@ def test_a_missing_extra_leaves_no_folder(module: str, tmp_path: Path, monkeypat
 @pytest.mark.usefixtures("no_pictures")
 def test_an_agent_that_fails_at_once_leaves_a_folder_that_refuses_nothing(tmp_path: Path) -> None:
     out = str(tmp_path / "run")
-    assert cli.main(["tournament", "random", "tests.test_cli:Clumsy", *WORDS, "--out", out]) == cli.FAILURE
+    assert cli.main(["tournament", "random", "tests.experiments.test_cli:Clumsy", *WORDS, "--out", out]) == cli.FAILURE
     assert run(*WORDS, "--out", out) == 0
 
 
@@ -796,16 +796,20 @@ class Murderer:
     ("agent", "message", "workers"),
     [
         (
-            "tests.test_tournament:Illegal",
+            "tests.experiments.test_tournament:Illegal",
             "chose action 1 (STAY), which is not legal in the decision 'buy' of seat",
             "1",
         ),
         (
-            "tests.test_tournament:Illegal",
+            "tests.experiments.test_tournament:Illegal",
             "chose action 1 (STAY), which is not legal in the decision 'buy' of seat",
             "2",
         ),
-        ("tests.test_tournament:Leaver", "raised SystemExit: I have had enough; it was asked the decision 'run'", "1"),
+        (
+            "tests.experiments.test_tournament:Leaver",
+            "raised SystemExit: I have had enough; it was asked the decision 'run'",
+            "1",
+        ),
     ],
 )
 def test_a_broken_agent_is_named_and_the_rest_is_kept(
@@ -824,7 +828,7 @@ def test_a_broken_agent_is_named_and_the_rest_is_kept(
 
 def test_a_worker_that_dies_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--players", "2", "--games", "8", "--out", str(tmp_path / "run"), "--workers", "2"]
-    assert run("tests.test_tournament:Murderer", *words) == cli.USAGE_ERROR
+    assert run("tests.experiments.test_tournament:Murderer", *words) == cli.USAGE_ERROR
     assert "a worker process died" in capsys.readouterr().err
 
 

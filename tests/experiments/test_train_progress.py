@@ -67,7 +67,7 @@ def test_the_line_fits_a_terminal_with_the_time_left_on_it() -> None:
         shown.append(said.getvalue())
         with progress.games("evaluating", 64_000) as tell:
             clock.now += 4000
-            tell(12_345)
+            tell(12_345.25)  # a game under way counts in part
             progress._bar.refresh()
         shown.append(said.getvalue()[len(shown[0]) :])
     plain = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "\n") for text in shown]

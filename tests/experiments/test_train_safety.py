@@ -38,10 +38,10 @@ from megaland_experiments.training.event_file import TensorBoardFile
 from megaland_experiments.training.learning_curves import curve_figure, read_curve
 from megaland_experiments.training.stopping import Stopped, StopRequest
 from megaland_experiments.training.train import Training, resume, train
+from tests.experiments.test_resume_kill import Killed, steps_and_shares
+from tests.experiments.test_train import same, tiny, write_run
 from tests.support.places import ROOT
 from tests.support.threads import one_thread
-from tests.test_resume_kill import Killed, steps_and_shares
-from tests.test_train import same, tiny, write_run
 
 pytestmark = pytest.mark.usefixtures(one_thread.__name__)
 

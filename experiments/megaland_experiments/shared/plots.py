@@ -63,7 +63,7 @@ def png(figure: Figure) -> bytes:
     picture = io.BytesIO()
     with rc_context({"text.parse_math": False}):  # of labels that are made only when they are drawn
         for text in figure.findobj(Text):
-            text.set_parse_math(False)  # type: ignore[attr-defined]
+            text.set_parse_math(False)
         figure.savefig(picture, format="png", metadata={"Software": None})
     return picture.getvalue()
 

@@ -19,6 +19,7 @@ import torch
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBufferSamples
 from stable_baselines3.common.callbacks import BaseCallback
+from torch.distributions import Categorical
 
 from megaland_env import NUM_ACTIONS, Kind
 from megaland_env.observation import NUM_FEATURES
@@ -123,13 +124,16 @@ class AllSeatsPPO(MaskablePPO):
         self.action_space = gym.spaces.Discrete(NUM_ACTIONS)
         self.n_envs = 1
         self._setup_model()
-        self.rollout_buffer = DecisionBuffer()  # type: ignore[assignment]
+        self._buffer = DecisionBuffer()
+        self.rollout_buffer = self._buffer  # type: ignore[assignment]
         self.illegal_actions = 0
         self.collected = 0
         self.moment: Moment | None = None
         self.entropy_by_kind: dict[str, float] = {}
         # What waits for its sequel: the last decision of each seat, and what each seat was paid since.
-        self._waiting = {name: np.zeros((0, *shape), dtype) for name, (shape, dtype) in COLUMNS.items()}
+        self._waiting: dict[str, npt.NDArray[Any]] = {
+            name: np.zeros((0, *shape), dtype) for name, (shape, dtype) in COLUMNS.items()
+        }
         self._waiting_seats = np.zeros(0, np.int64)
         self._paid = np.zeros(games.num_seats, np.float32)
 
@@ -181,8 +185,10 @@ class AllSeatsPPO(MaskablePPO):
             if not bool(torch.isfinite(parameter).all()):
                 raise self._diverged(f"{name} has numbers that are not finite")
         with torch.no_grad():
-            observations = self.rollout_buffer.some_observations(CHECKED_ROWS)  # type: ignore[attr-defined]
-            log_probabilities = self.policy.get_distribution(observations).distribution.logits
+            observations = self._buffer.some_observations(CHECKED_ROWS)
+            distribution = self.policy.get_distribution(observations).distribution
+            assert isinstance(distribution, Categorical)
+            log_probabilities = distribution.logits
             values = self.policy.predict_values(observations)
         largest = float(values.abs().max())
         if not largest < LARGEST_VALUE:  # NaN is not either
@@ -211,7 +217,7 @@ class AllSeatsPPO(MaskablePPO):
             made = np.arange(bounds[-1], bounds[-1] + seats.size)
             known = last[seats] != NOTHING
             sequels.append((last[seats][known], self._paid[seats][known], made[known], 0.0))
-            followed += np.count_nonzero(known)
+            followed += int(np.count_nonzero(known))
             self._paid[seats] = 0
             last[seats] = made
             bounds.append(bounds[-1] + seats.size)
@@ -241,15 +247,18 @@ class AllSeatsPPO(MaskablePPO):
         for position, amount, sequel, value in sequels:
             paid[position], following[position], rest[position], learned[position] = amount, sequel, value, True
         advantages = self._advantages(columns["values"], paid, following, rest, learned, bounds)
-        self.rollout_buffer.fill({name: column[learned] for name, column in columns.items()}, advantages[learned])
+        self._buffer.fill({name: column[learned] for name, column in columns.items()}, advantages[learned])
         self._waiting_seats = np.flatnonzero(last != NOTHING)
         waiting = last[self._waiting_seats]
         self._waiting = {name: column[waiting] for name, column in columns.items()}
         self.num_timesteps += int(learned.sum())
         self.collected = 0
         new = {name: column[bounds[0] :] for name, column in columns.items()}
-        number, total = np.bincount(new["kinds"]), np.bincount(new["kinds"], -new["log_probs"])
-        self.entropy_by_kind = {Kind(kind).label: total[kind] / number[kind] for kind in np.flatnonzero(number)}
+        made_of_kind = np.bincount(new["kinds"])
+        total = np.bincount(new["kinds"], -new["log_probs"])
+        self.entropy_by_kind = {
+            Kind(kind).label: total[kind] / made_of_kind[kind] for kind in np.flatnonzero(made_of_kind).tolist()
+        }
         callback.on_rollout_end()
         return True
 

@@ -189,11 +189,11 @@ def _restore_league(league: League, strengths: dict[str, float], seated: list[st
             league.drop(name)
             damaged.append((name, error))
     substitute = league.substitute()
-    for name, error in damaged:
+    for name, reason in damaged:
         whom = "the learner" if substitute == ITSELF else f"the snapshot {substitute}"
         seats = f"; its seats in the games that run go to {whom}" if name in seated else ""
         warn(
-            f"the league snapshot {league.path(name)} is left out: {error}{seats}. "
+            f"the league snapshot {league.path(name)} is left out: {reason}{seats}. "
             "The run goes on, but not exactly as it would have with it"
         )
     lost = {name for name, _ in damaged}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from megaland_agents.policy_format import ACTIVATION_NAMES
 from megaland_env import MegalandConfig
@@ -137,20 +138,28 @@ class TrainConfig:
         unknown = set(values) - {each.name for each in fields(cls)}
         if unknown:
             raise ValueError(f"a training run has no field {sorted(unknown)[0]!r}")
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+        arguments: dict[str, Any] = {  # what they are is checked by the class
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        return cls(**arguments)
 
 
 _FORMER_NAMES = {"alike": "same_opponent_share"}
 """Of fields, in runs of version 0.1.0."""
 
 
-def whole_number(value: Any, name: str) -> int:
+def whole_number(value: object, name: str) -> int:
     """A whole number, which may be a float without a fraction, such as 1e6.
 
     Raises:
         ValueError: it is something else.
     """
-    if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and value == int(value):
+    if (
+        isinstance(value, (int, float, np.integer, np.floating))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and value == int(value)
+    ):
         return int(value)
     raise ValueError(f"{name} is {value!r}; it must be a whole number")
 

@@ -58,7 +58,7 @@ def export_onnx(policy: str | Path, path: str | Path) -> Path:
 
 def onnx_model(network: nn.Sequential, provenance: dict[str, Any]) -> onnx.ModelProto:
     """What ``load_policy`` gives, as a model with the inputs and outputs above."""
-    nodes, weights = [], [numpy_helper.from_array(np.float32(-np.inf), "not_legal")]
+    nodes, weights = [], [numpy_helper.from_array(np.array(-np.inf, np.float32), "not_legal")]
     last = "observation"
     for number, module in enumerate(network):
         value = f"layer_{number}"

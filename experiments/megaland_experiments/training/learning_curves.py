@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -52,7 +52,7 @@ UPDATE_COLUMNS = {
 MOST_BYTES = 1 << 28
 """A larger file is not read as a curve."""
 
-LINES = {"planner": "-", "threshold": "--"}
+LINES: dict[str, Literal["-", "--"]] = {"planner": "-", "threshold": "--"}
 POINTS = {"planner": "o", "threshold": "s"}
 """How each anchor's curve is drawn, and one that has a single point, which makes no line."""
 

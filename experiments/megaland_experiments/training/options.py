@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             parser.add_argument(*options, action=Several, dest=each.name, const=kind, metavar="A,...", help=help)
         else:
             shown = f" ({default})" if default != "" else ""
-            kind = whole_number if type(default) is int else type(default)
-            parser.add_argument(option, type=kind, metavar=each.name.upper(), help=f"{text}{shown}")
+            value_of: Callable[[str], object] = whole_number if type(default) is int else type(default)
+            parser.add_argument(option, type=value_of, metavar=each.name.upper(), help=f"{text}{shown}")
 
 
 def given(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class TrainProgress:
     ) -> None:
         self._console = console
         self._total_steps = total_steps
-        self._games_left = total_games
+        self._games_left = float(total_games)
         self._clock = clock
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -51,7 +51,7 @@ class TrainProgress:
         self._said_at = clock()
         self._heard = True
         self._steps = self._first_steps = 0
-        self._games = 0
+        self._games = 0.0
         self._learning_seconds = self._playing_seconds = 0.0
         self._since = clock()  # of what is being done now
         self._playing = False
@@ -94,7 +94,7 @@ class TrainProgress:
         )
 
     @contextmanager
-    def games(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
+    def games(self, doing: str, total: int) -> Iterator[Callable[[float], None]]:
         """Show how far games are that measure the policy.
 
         Args:
@@ -102,15 +102,15 @@ class TrainProgress:
             total: number of games.
 
         Yields:
-            Told how many of them are finished.
+            A function to call with the number of games that are finished; a game under way counts in part.
         """
         self._count()
         self._playing = True
         games, left = self._games, self._games_left
 
-        def tell(finished: int) -> None:
+        def tell(finished: float) -> None:
             self._games, self._games_left = games + finished, max(left - finished, 0)
-            self._show(doing, finished, total, " games", "", "")
+            self._show(doing, int(finished), total, " games", "", "")
 
         try:
             tell(0)

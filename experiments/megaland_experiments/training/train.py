@@ -42,6 +42,7 @@ from megaland_agents.sb3_policy import sb3_layers
 from megaland_env.agent import Agent, check_announced, names_class
 from megaland_env.files import FileError, digest, read_bytes, read_json, write_json
 from megaland_env.seats.self_play import SelfPlay
+from megaland_experiments.shared.intervals import CONFIDENCE
 from megaland_experiments.shared.output import decoration, say, screen, versions, warn
 from megaland_experiments.shared.run_folder import (
     FolderError,
@@ -53,7 +54,7 @@ from megaland_experiments.shared.run_folder import (
     read_stored,
     reopen,
 )
-from megaland_experiments.strength.evaluate import CONFIDENCE, Evaluation, evaluate
+from megaland_experiments.strength.evaluate import Evaluation, evaluate
 from megaland_experiments.training import options as train_options
 from megaland_experiments.training.all_seats import AllSeatsPPO, DivergedError
 from megaland_experiments.training.checkpoints import (
@@ -414,6 +415,8 @@ class Training(BaseCallback):
         seconds: what was spent so far, by ``PARTS``.
     """
 
+    model: AllSeatsPPO
+
     def __init__(self, config: TrainConfig, folder: Path, league: League, stop: StopRequest | None = None) -> None:
         super().__init__()
         self._config = config
@@ -471,6 +474,7 @@ class Training(BaseCallback):
 
     def _on_step(self) -> bool:
         moment = self.model.moment
+        assert moment is not None  # it has just been played
         self._recent.extend(moment.results.tolist())
         self._played += len(moment.results)
         for opponent in moment.opponents:
@@ -606,9 +610,9 @@ class Training(BaseCallback):
         return evaluations
 
     def _evaluate(
-        self, agent: Agent, opponent: str, players: int, games: int, done: int, tell: Callable[[int], None]
+        self, agent: Agent, opponent: str, players: int, games: int, done: int, tell: Callable[[float], None]
     ) -> Evaluation:
-        def progress(finished: int, _: int) -> None:
+        def progress(finished: float, _: float) -> None:
             self._stop.check()
             tell(done + finished)
 

@@ -76,13 +76,13 @@ def planner_numbers() -> list[Tunable]:
             Tunable(f"heart.{heart}", income, 0.1 + 0.2 * income)
             for heart, income in enumerate(now.heart_income, start=5)
         ),
-        Tunable("pace", now.pace, 0.15, 0.3, 2.0),
-        Tunable("token", now.token, 0.3, 0.0, 4.0),
-        Tunable("discount", now.discount, 0.15, 0.0, 1.0),
-        Tunable("store", now.store, 0.2, 0.0, 3.0),
-        Tunable("boldness", now.boldness, 0.15, 0.2, 3.0),
-        Tunable("smooth", now.smooth, 0.2, 0.0, 1.0),
-        Tunable("spite", now.spite, 0.2, 0.0, 2.0),
+        Tunable("pace", float(now.pace), 0.15, 0.3, 2.0),
+        Tunable("token", float(now.token), 0.3, 0.0, 4.0),
+        Tunable("discount", float(now.discount), 0.15, 0.0, 1.0),
+        Tunable("store", float(now.store), 0.2, 0.0, 3.0),
+        Tunable("boldness", float(now.boldness), 0.15, 0.2, 3.0),
+        Tunable("smooth", float(now.smooth), 0.2, 0.0, 1.0),
+        Tunable("spite", float(now.spite), 0.2, 0.0, 2.0),
     ]
 
 
