@@ -396,15 +396,30 @@ def test_killed_in_the_middle_it_goes_on(expected: dict[str, bytes], tmp_path: P
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
 
 
+INTERRUPTED = """
+import signal, sys
+from megaland_experiments.matches import arena
+from megaland_experiments import cli
+
+def play(*arguments, **named):
+    if portions:
+        signal.raise_signal(signal.SIGINT)
+    portions.append(_play(*arguments, **named))
+    return portions[-1]
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+portions = []
+_play, arena.play = arena.play, play
+sys.exit(cli.main(sys.argv[1:]))
+"""  # when the first portion, which is a whole line-up here, has been played and kept
+
+
 @pytest.mark.usefixtures("no_pictures")
 def test_interrupted_it_keeps_what_it_has_and_says_how_to_go_on(expected: dict[str, bytes], tmp_path: Path) -> None:
     out = tmp_path / "run"
-    code = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n{SLOWLY}"
-    command = [sys.executable, "-c", code, "tournament", "random", "threshold", *WORDS, "--out", str(out)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_for_chunks(out)
-    process.send_signal(signal.SIGINT)
-    shown, said = process.communicate(timeout=60)
+    command = [sys.executable, "-c", INTERRUPTED, "tournament", "random", "threshold", *WORDS, "--out", str(out)]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    shown, said = process.stdout, process.stderr
     assert process.returncode == cli.INTERRUPTED
     assert f"what was played is kept in {out}; to go on: megaland tournament random threshold --players 2 3" in said
     assert f"--max-rounds 3 --out {out}\n" in said
