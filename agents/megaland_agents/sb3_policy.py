@@ -1,7 +1,7 @@
-"""A model of Stable-Baselines3 as a policy of this project: ``save_sb3_policy(model, "my-policy")``.
+"""Policies from models of Stable-Baselines3: ``save_sb3_policy(model, "my-policy")``.
 
-The live model is converted, never a file that Stable-Baselines3 has saved: its files are pickled, and loading one
-executes what is in it. What cannot be converted exactly is refused. ::
+A model in memory is converted, never a file that Stable-Baselines3 has saved: its files are pickled, and loading one
+executes what is in it. A model that cannot be converted exactly is refused. ::
 
     model = MaskablePPO("MlpPolicy", MegalandVecEnv(num_envs=64))
     model.learn(100_000)
@@ -23,15 +23,15 @@ with needs("a policy of Stable-Baselines3", "train"):
     from stable_baselines3.common.torch_layers import FlattenExtractor, MlpExtractor
     from torch import nn
 
-from megaland_agents.ppo import ACTIVATIONS, Layer, PolicyError, save_policy
+from megaland_agents.policy_file import ACTIVATION_NAMES, Layer, PolicyError, activation_type, save_policy
 from megaland_env import NUM_ACTIONS
 from megaland_env.observation import NUM_FEATURES
 from megaland_env.outside_text import quoted
 
 COMPARED = 64
-"""Observations on which a saved policy is compared with the model."""
+"""Number of observations on which the converted policy is compared with the model."""
 TOLERANCE = 1e-3
-"""Largest difference of log-probabilities that rounding may make."""
+"""Largest difference of log-probabilities that counts as rounding."""
 
 _WRAPPERS = {gym.ObservationWrapper: "changes the observations", gym.ActionWrapper: "changes the actions"}
 
@@ -40,11 +40,11 @@ def save_sb3_policy(model: Any, path: str | Path, *, provenance: Mapping[str, An
     """Write the policy of a model to the folder ``path``, for the agent ``ppo:path=...``.
 
     Args:
-        model: a ``MaskablePPO``, ``PPO``, ``A2C`` or other model with an actor and a critic and the policy
-            ``"MlpPolicy"``, trained on ``MegalandVecEnv`` or on ``gymnasium.make("Megaland-v0")``. It may have hidden
-            layers of any number and sizes, with tanh or ReLU between them.
-        path: the folder; a policy that is there already is replaced.
-        provenance: what else to note of where the policy comes from, as ``json.dumps`` takes it.
+        model: a ``MaskablePPO``, ``PPO``, ``A2C`` or other actor-critic model with the policy ``"MlpPolicy"``, trained
+            on ``MegalandVecEnv`` or on ``gymnasium.make("Megaland-v0")``. It may have any number of hidden layers of
+            any size, with tanh or ReLU between them.
+        path: the folder; an existing policy is replaced.
+        provenance: further notes on where the policy comes from; anything that ``json.dumps`` accepts.
 
     Returns:
         The folder.
@@ -57,16 +57,19 @@ def save_sb3_policy(model: Any, path: str | Path, *, provenance: Mapping[str, An
     _check_environment(model)
     layers, activation = sb3_layers(policy)
     noted = {"made by": "save_sb3_policy", "algorithm": type(model).__name__, "steps": int(model.num_timesteps)}
-    # Compared first, in memory, so that nothing is replaced by what is not the same.
+    # Compared in memory before anything is written, so that an existing policy is not replaced by a wrong one.
     _compare(policy, layers, activation)
     return save_policy(path, layers, activation=activation, provenance=noted | dict(provenance or {}))
 
 
 def sb3_layers(policy: Any) -> tuple[list[Layer], str]:
-    """The linear layers from the features to the logits of the actions, and the activation between them.
+    """Return the linear layers of a policy, from the features to the logits, and the name of the activation.
+
+    Args:
+        policy: the policy of a model.
 
     Raises:
-        PolicyError: the policy has other parts.
+        PolicyError: the policy has parts that cannot be converted.
     """
     extractors = _extractors(policy)
     extractor = getattr(policy, "mlp_extractor", None)
@@ -78,23 +81,27 @@ def sb3_layers(policy: Any) -> tuple[list[Layer], str]:
         )
     action_net = getattr(policy, "action_net", None)
     if type(extractor) is not MlpExtractor or type(action_net) is not nn.Linear:
-        raise PolicyError('the model has networks of its own; only those of the policy "MlpPolicy" can be converted')
+        raise PolicyError(
+            'the model has networks of another kind; only those of the policy "MlpPolicy" can be converted'
+        )
     _check_spaces(policy)
     modules = [*extractor.policy_net, action_net]
     linear, between = modules[::2], modules[1::2]
-    names = {kind: name for name, kind in ACTIVATIONS.items()}
+    names = {activation_type(name): name for name in ACTIVATION_NAMES}
     unknown = [type(module).__name__ for module in between if type(module) not in names]
     if unknown or not all(type(module) is nn.Linear for module in linear):
         what = unknown[0] if unknown else next(type(module).__name__ for module in linear)
-        raise PolicyError(f"there is {what} between the layers of the model; there may be {' or '.join(ACTIVATIONS)}")
-    kinds = {names[type(module)] for module in between} or {next(iter(ACTIVATIONS))}  # of a single layer: any
+        raise PolicyError(
+            f"there is {what} between the layers of the model; there may be {' or '.join(ACTIVATION_NAMES)}"
+        )
+    kinds = {names[type(module)] for module in between} or {ACTIVATION_NAMES[0]}  # any, for a single layer
     if len(kinds) > 1:
         raise PolicyError(f"there are several activations between the layers of the model: {', '.join(sorted(kinds))}")
     return [(layer.weight, layer.bias) for layer in linear], kinds.pop()
 
 
 def _extractors(policy: Any) -> list[Any]:
-    """What stands before the layers of the actor."""
+    """Return the features extractors in front of the actor's layers."""
     kinds: tuple[Any, ...] = (ActorCriticPolicy,)
     try:
         from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
@@ -104,7 +111,7 @@ def _extractors(policy: Any) -> list[Any]:
         kinds = (*kinds, MaskableActorCriticPolicy)
     if not isinstance(policy, kinds):
         raise PolicyError(
-            f"{type(policy).__name__} is not the policy of an actor and a critic; "
+            f"{type(policy).__name__} is not an actor-critic policy; "
             "a MaskablePPO, PPO or A2C of Stable-Baselines3 can be converted"
         )
     return [policy.features_extractor, policy.pi_features_extractor]
@@ -114,19 +121,19 @@ def _check_spaces(policy: Any) -> None:
     observations, actions = policy.observation_space, policy.action_space
     if not isinstance(observations, gym.spaces.Box) or observations.shape != (NUM_FEATURES,):
         raise PolicyError(
-            f"the model was made for observations {quoted(observations)}; an agent is given {NUM_FEATURES} features"
+            f"the model was made for observations {quoted(observations)}; an agent gets {NUM_FEATURES} features"
         )
     if not isinstance(actions, gym.spaces.Discrete) or (actions.n, actions.start) != (NUM_ACTIONS, 0):
         raise PolicyError(f"the model was made for actions {quoted(actions)}; an agent has {NUM_ACTIONS} actions")
 
 
 def _check_environment(model: Any) -> None:
-    """Refuse environments that change what the policy sees or does; an agent plays without them."""
+    """Refuse environments with wrappers that change observations or actions; an agent plays without wrappers."""
     normalise = getattr(model, "get_vec_normalize_env", lambda: None)()
     if normalise is not None and normalise.norm_obs:
         raise PolicyError(
-            "the model was trained on observations that VecNormalize normalises; they are between -1 and 1 already: "
-            "train with norm_obs=False (its rewards may be normalised)"
+            "the model was trained on observations normalised by VecNormalize; they are between -1 and 1 already: "
+            "train with norm_obs=False (normalised rewards are fine)"
         )
     env = getattr(model, "env", None)
     for wrapper, what in _WRAPPERS.items():
@@ -135,7 +142,7 @@ def _check_environment(model: Any) -> None:
 
 
 def _compare(policy: Any, layers: list[Layer], activation: str) -> None:
-    """Whether the layers alone say what the model says; a hook or a method of its own may do more."""
+    """Check that the layers alone give the logits of the model; a hook or an overridden method may change them."""
     generator = torch.Generator().manual_seed(0)
     observations = torch.rand((COMPARED, NUM_FEATURES), generator=generator) * 2 - 1
     training = policy.training
@@ -147,9 +154,9 @@ def _compare(policy: Any, layers: list[Layer], activation: str) -> None:
             for number, (weight, bias) in enumerate(layers):
                 found = nn.functional.linear(found, weight.to("cpu", torch.float32), bias.to("cpu", torch.float32))
                 if number + 1 < len(layers):
-                    found = ACTIVATIONS[activation]()(found)
+                    found = activation_type(activation)()(found)
     finally:
         policy.set_training_mode(training)
     difference = (found.log_softmax(dim=1) - wanted.to(torch.float32).log_softmax(dim=1)).abs().max()
-    if not bool(difference < TOLERANCE):  # also if it is no number
-        raise PolicyError("the model does not do what its layers say: it has methods or hooks of its own, or diverged")
+    if not bool(difference < TOLERANCE):  # NaN included
+        raise PolicyError("the model does not do what its layers say: it has overridden methods or hooks, or diverged")

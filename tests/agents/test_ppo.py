@@ -21,7 +21,8 @@ import pytest
 import safetensors.torch
 import torch
 
-from megaland_agents.ppo import DESCRIPTION_FILE, WEIGHTS_FILE, Layer, PolicyError, PPOAgent, save_policy
+from megaland_agents.policy_file import DESCRIPTION_FILE, WEIGHTS_FILE, Layer, PolicyError, save_policy
+from megaland_agents.ppo import PPOAgent
 from megaland_env import NUM_ACTIONS, MegalandConfig, MegalandGames
 from megaland_env.agent import make_agent, random_legal
 from megaland_env.observation import FEATURES, FEATURES_VERSION, NUM_FEATURES, encode
@@ -163,7 +164,7 @@ def test_a_policy_is_replaced_as_a_whole(policy: Path) -> None:
 
 def test_what_could_not_be_loaded_is_not_written(tmp_path: Path) -> None:
     bad: list[tuple[list[Layer], str, dict[str, Any], type[Exception], str]] = [
-        (layers(8)[:1], "tanh", {}, PolicyError, "layers lead from"),
+        (layers(8)[:1], "tanh", {}, PolicyError, "its network has 394 inputs and 8 outputs"),
         (layers(8), "sigmoid", {}, PolicyError, "activation is 'sigmoid'"),
         (layers(8, scale=float("nan")), "tanh", {}, PolicyError, "finite"),
         (layers(8), "tanh", {"loss": float("nan")}, ValueError, "JSON"),
@@ -225,7 +226,7 @@ def test_no_policy_there(tmp_path: Path) -> None:
 def test_a_folder_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"")
     (tmp_path / DESCRIPTION_FILE).write_text('{"model_type": "other", "actions": ["LEFT", "RIGHT"]}')
-    refused(tmp_path, "its format is None, and not 'megaland-policy/1'")
+    refused(tmp_path, "its format is None; it must be 'megaland-policy/1'")
 
 
 def test_a_missing_file(policy: Path) -> None:
@@ -306,12 +307,12 @@ def test_more_behind_the_weights(policy: Path) -> None:
         (b"\xff\xfe{}", "is not text"),
         (b"[" * 100_000, "is not JSON"),  # deeper than the reader can go
         (b'{"format": ' + b"9" * 5000 + b"}", "is not JSON"),  # more digits than Python reads
-        (b"[1, 2]", r"it holds \[1, 2\], and not an object"),
-        (b'"megaland-policy/1"', "it holds 'megaland-policy/1', and not an object"),
-        (b"null", "it holds None, and not an object"),
-        (b"NaN", "it holds nan, and not an object"),
-        (b"[" * 900 + b"]" * 900, "and not an object"),
-        (b'["' + b"x" * 10**6 + b'"]', "and not an object"),
+        (b"[1, 2]", r"it holds \[1, 2\]; it must hold an object"),
+        (b'"megaland-policy/1"', "it holds 'megaland-policy/1'; it must hold an object"),
+        (b"null", "it holds None; it must hold an object"),
+        (b"NaN", "it holds nan; it must hold an object"),
+        (b"[" * 900 + b"]" * 900, "; it must hold an object"),
+        (b'["' + b"x" * 10**6 + b'"]', "; it must hold an object"),
     ],
 )
 def test_a_description_that_is_none(policy: Path, content: bytes, message: str) -> None:
@@ -324,19 +325,28 @@ def test_a_description_that_is_none(policy: Path, content: bytes, message: str) 
     [
         (
             lambda t: t.update({"layers.1.weight": t["layers.1.weight"][:, :5].contiguous()}),
-            r"layers.1.weight has the shape \(16, 5\); by policy.json it is \(16, 32\)",
+            r"layers.1.weight has the shape \(16, 5\); by policy.json it must be \(16, 32\)",
         ),
         (
             lambda t: t.update({"layers.0.weight": t["layers.0.weight"].T.contiguous()}),
             r"layers.0.weight has the shape \(394, 32\)",
         ),
-        (lambda t: t.update({"layers.0.bias": t["layers.0.bias"].double()}), "made of torch.float64, and not"),
-        (lambda t: t.update({"layers.0.bias": t["layers.0.bias"].half()}), "made of torch.float16, and not"),
-        (lambda t: t.update({"layers.0.bias": t["layers.0.bias"].to(torch.int32)}), "made of torch.int32, and not"),
-        (lambda t: t["layers.0.bias"].fill_(float("inf")), "layers.0.bias is not made of finite"),
-        (lambda t: t["layers.2.weight"][3].fill_(float("nan")), "layers.2.weight is not made of finite"),
+        (
+            lambda t: t.update({"layers.0.bias": t["layers.0.bias"].double()}),
+            "dtype torch.float64; it must be",
+        ),
+        (
+            lambda t: t.update({"layers.0.bias": t["layers.0.bias"].half()}),
+            "dtype torch.float16; it must be",
+        ),
+        (
+            lambda t: t.update({"layers.0.bias": t["layers.0.bias"].to(torch.int32)}),
+            "dtype torch.int32; it must be",
+        ),
+        (lambda t: t["layers.0.bias"].fill_(float("inf")), "layers.0.bias has infinite or NaN values"),
+        (lambda t: t["layers.2.weight"][3].fill_(float("nan")), "layers.2.weight has infinite or NaN values"),
         (lambda t: t.pop("layers.2.bias"), "policy.safetensors lacks layers.2.bias"),
-        (lambda t: t.update(value=torch.zeros(3)), "policy.safetensors has 'value', which there is not"),
+        (lambda t: t.update(value=torch.zeros(3)), "policy.safetensors has 'value', which is not part of the network"),
         (lambda t: t.clear(), "policy.safetensors lacks layers.0.bias"),
     ],
 )
@@ -349,22 +359,22 @@ def test_weights_that_do_not_fit(policy: Path, change: Callable[[dict[str, torch
     ("change", "message"),
     [
         (lambda d: d.clear(), "its format is None"),
-        (lambda d: d.update(format="megaland-policy/2"), "its format is 'megaland-policy/2', and not"),
-        (lambda d: d.update(format=["megaland-policy/1"]), r"its format is \['megaland-policy/1'\], and not"),
+        (lambda d: d.update(format="megaland-policy/2"), "its format is 'megaland-policy/2'; it must be"),
+        (lambda d: d.update(format=["megaland-policy/1"]), r"its format is \['megaland-policy/1'\]; it must be"),
         (lambda d: d.pop("actions"), "policy.json lacks actions"),
         (lambda d: d["actions"].reverse(), "other actions: they are in another order"),
-        (lambda d: d["actions"].remove("JUMP"), "other actions: it does not know JUMP"),
-        (lambda d: d["actions"].append("FLY"), "other actions: here there is no FLY"),
+        (lambda d: d["actions"].remove("JUMP"), "other actions: it lacks JUMP"),
+        (lambda d: d["actions"].append("FLY"), "other actions: this version lacks FLY"),
         (lambda d: d["actions"].append("JUMP"), "other actions: some are there twice"),
         (lambda d: d.update(actions=40), "the names of its actions are 40"),
         (lambda d: d.update(actions=[["PASS"], {}]), "the names of its actions are"),
         (
             lambda d: d.update(actions=["x" * 10**6]),
-            "it does not know PASS, STAY, LEAVE and 37 more; here there is no xxx",
+            "it lacks PASS, STAY, LEAVE and 37 more; this version lacks xxx",
         ),
         (lambda d: d.pop("features"), "policy.json lacks features"),
-        (lambda d: d["features"]["names"].pop(0), f"other features: it does not know {FEATURES[0]}"),
-        (lambda d: d["features"]["names"].extend("abcd"), "here there is no a, b, c and 1 more"),
+        (lambda d: d["features"]["names"].pop(0), f"other features: it lacks {FEATURES[0]}"),
+        (lambda d: d["features"]["names"].extend("abcd"), "this version lacks a, b, c and 1 more"),
         (lambda d: d["features"]["names"].sort(), "other features: they are in another order"),
         (lambda d: d["features"].update(names=7), "the names of its features are 7"),
         (
@@ -379,7 +389,7 @@ def test_weights_that_do_not_fit(policy: Path, change: Callable[[dict[str, torch
         (lambda d: d["architecture"].update(sizes=[NUM_FEATURES, True, 16, 40]), "the sizes of its layers"),
         (lambda d: d["architecture"].update(sizes=[NUM_FEATURES, -32, 16, 40]), "the sizes of its layers"),
         (lambda d: d["architecture"].update(sizes=[NUM_FEATURES, *[1] * 10**6, 40]), "the sizes of its layers"),
-        (lambda d: d["architecture"].update(sizes=[3, 32, 16, 40]), "layers lead from 3 numbers to 40"),
+        (lambda d: d["architecture"].update(sizes=[3, 32, 16, 40]), "its network has 3 inputs and 40 outputs"),
         (lambda d: d["architecture"]["sizes"].insert(1, 9), "layers.0.bias has the shape"),
         (lambda d: d.update(architecture=None), "its architecture is None; it must be an object"),
         (lambda d: d.update(provenance=3), "its provenance is 3; it must be an object"),
@@ -455,7 +465,8 @@ def test_nothing_is_executed_and_no_memory_is_taken(policy: Path, tmp_path: Path
 
     script = """
 import resource, sys
-from megaland_agents.ppo import PolicyError, PPOAgent
+from megaland_agents.policy_file import PolicyError
+from megaland_agents.ppo import PPOAgent
 from megaland_env import MegalandGames
 
 games = MegalandGames(num_games=2)

@@ -15,7 +15,8 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 from torch import nn
 
-from megaland_agents.ppo import PolicyError, PPOAgent
+from megaland_agents.policy_file import PolicyError
+from megaland_agents.ppo import PPOAgent
 from megaland_agents.sb3_policy import save_sb3_policy
 from megaland_env import MegalandConfig, MegalandGames
 from megaland_env.envs.sb3_vec_env import MegalandVecEnv
@@ -135,8 +136,8 @@ def refused() -> list[tuple[str, Any, str]]:
     return [
         ("activation", lambda: maskable(activation_fn=nn.GELU), "there is GELU between the layers"),
         ("extractor", lambda: maskable(features_extractor_class=Extractor), "a features extractor Extractor"),
-        ("normalised", lambda: maskable(VecNormalize(games())), "VecNormalize normalises"),
-        ("stacked", lambda: maskable(VecFrameStack(games(), 2)), "an agent is given"),
+        ("normalised", lambda: maskable(VecNormalize(games())), "normalised by VecNormalize"),
+        ("stacked", lambda: maskable(VecFrameStack(games(), 2)), "an agent gets"),
         ("observation wrapper", lambda: maskable(single(Doubled)), "a wrapper that changes the observations"),
         ("action wrapper", lambda: maskable(single(Swapped)), "a wrapper that changes the actions"),
         ("pictures", lambda: ppo("CnnPolicy", Other(picture, 40)), "features extractor NatureCNN"),

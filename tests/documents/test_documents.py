@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from megaland_agents.ppo import save_policy
+from megaland_agents.policy_file import save_policy
 from megaland_env import NUM_ACTIONS
 from megaland_env.observation import NUM_FEATURES, features_table
 from megaland_experiments import cli

@@ -15,7 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.table import Table
 
-from megaland_agents.ppo import CHAMPION, load_policy
+from megaland_agents.policy_file import load_policy
+from megaland_agents.ppo import CHAMPION
 from megaland_env import MegalandConfig, MegalandGames
 from megaland_env.agent import RandomAgent
 from megaland_env.outside_text import printable, printable_lines

@@ -15,7 +15,8 @@ import onnxruntime
 import pytest
 import torch
 
-from megaland_agents.ppo import ACTIONS, PPOAgent, save_policy
+from megaland_agents.policy_file import ACTIONS, save_policy
+from megaland_agents.ppo import PPOAgent
 from megaland_env import NUM_ACTIONS, Decisions, MegalandConfig, MegalandGames
 from megaland_env.agent import random_legal
 from megaland_env.observation import FEATURES, FEATURES_VERSION, NUM_FEATURES, encode

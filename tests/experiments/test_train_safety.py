@@ -25,7 +25,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import megaland_experiments.training.train
-from megaland_agents.ppo import PPOAgent, load_policy
+from megaland_agents.policy_file import load_policy
+from megaland_agents.ppo import PPOAgent
 from megaland_experiments import cli
 from megaland_experiments.shared.output import versions
 from megaland_experiments.shared.run_folder import FolderError

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from megaland_agents.ppo import PolicyError
+from megaland_agents.policy_file import PolicyError
 from megaland_env.files import new_folder, parse_json, read_bytes, read_json, remove_folder
 from megaland_experiments.shared.checksums import Checksums, seal
 from megaland_experiments.shared.output import warn

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from megaland_agents.policy_format import ACTIVATION_NAMES
+from megaland_agents.policy_file import ACTIVATION_NAMES
 from megaland_env import MegalandConfig
 from megaland_env.rewards import Reward, Shaped, make_reward
 

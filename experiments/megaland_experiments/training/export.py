@@ -27,7 +27,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
-from megaland_agents.ppo import ACTIONS, load_policy
+from megaland_agents.policy_file import ACTIONS, load_policy
 from megaland_env import NUM_ACTIONS
 from megaland_env.files import write_bytes
 from megaland_env.observation import FEATURES, FEATURES_VERSION, NUM_FEATURES

@@ -37,7 +37,8 @@ from rich.table import Table
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
-from megaland_agents.ppo import ACTIVATIONS, CHAMPION, WEIGHTS_FILE, PolicyError, PPOAgent, load_policy, save_policy
+from megaland_agents.policy_file import WEIGHTS_FILE, PolicyError, activation_type, load_policy, save_policy
+from megaland_agents.ppo import CHAMPION, PPOAgent
 from megaland_agents.sb3_policy import sb3_layers
 from megaland_env.agent import Agent, check_announced, names_class
 from megaland_env.files import FileError, digest, read_bytes, read_json, write_json
@@ -398,7 +399,7 @@ def network(config: TrainConfig) -> dict[str, Any]:
     """The networks and their optimiser, as Stable-Baselines3's ``policy_kwargs``."""
     return {
         "net_arch": {"pi": list(config.hidden), "vf": list(config.hidden)},
-        "activation_fn": ACTIVATIONS[config.activation],
+        "activation_fn": activation_type(config.activation),
         "optimizer_kwargs": {"fused": True},
     }
 
