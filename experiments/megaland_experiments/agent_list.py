@@ -1,6 +1,6 @@
-"""``megaland agents``: the announced agents, their parameters, and what they need.
+"""``megaland agents``: the available agents, their parameters, and the libraries they need.
 
-All of it is read from the source rather than from the classes: a list of agents must not import all that they need.
+These facts are read from the source code: importing the agents would need all of their libraries.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class AgentFacts:
-    """What the source of an agent says.
+    """Facts about an agent, from its source code.
 
     Attributes:
         summary: the first line of its documentation.
-        parameters: such as ``"risk=0.3"``.
-        missing: libraries that its module imports and that are not installed.
+        parameters: each with its default, such as ``"risk=0.3"``.
+        missing: the libraries that its module imports and that are not installed.
     """
 
     summary: str = ""
@@ -38,11 +38,11 @@ class AgentFacts:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """``megaland agents`` takes none."""
+    """Add no arguments: ``megaland agents`` takes none."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the agents that are announced."""
+    """List the available agents."""
     points = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
     width = max(map(len, points), default=0)
     for name, target in sorted(points.items()):
@@ -59,12 +59,12 @@ def run(arguments: argparse.Namespace) -> int:
                 textwrap.fill(printable(line), WIDTH_OF_FILES, initial_indent=first, subsequent_indent=" " * len(first))
             )
             first = " " * len(first)
-    say("\nParameters follow a colon: threshold:risk=0.3,seed=1. An agent of your own is package.module:Class.")
+    say("\nParameters follow a colon: threshold:risk=0.3,seed=1. Name an agent of your own as package.module:Class.")
     return 0
 
 
 def agent_facts(target: str) -> AgentFacts:
-    """Read the facts about ``"package.module:Class"``; what cannot be read is left empty."""
+    """Read the facts about ``"package.module:Class"``; facts that cannot be read are left empty."""
     module, _, name = target.partition(":")
     source = _source(module)
     if source is None:
@@ -123,7 +123,7 @@ def _parameters(node: ast.ClassDef | _Function, constants: Mapping[str, str]) ->
 
 
 def _missing(source: ast.Module) -> Iterator[str]:
-    """The libraries of an extra that a module imports and that are not installed, each once."""
+    """The libraries of extras that a module imports and that are not installed, each once."""
     imported: dict[str, None] = {}
     for node in ast.walk(source):
         if isinstance(node, ast.Import):

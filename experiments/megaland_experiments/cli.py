@@ -1,4 +1,4 @@
-"""The command ``megaland``: train, evaluate, probe, benchmark and more, and the list of agents."""
+"""The command ``megaland``, with its subcommands."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Command(NamedTuple):
     """A subcommand.
 
     Attributes:
-        module: has ``run(arguments) -> int``, and is imported when the command runs.
-        help: what it does.
+        module: the module with ``run(arguments) -> int``; imported only when the command runs.
+        help: what it does, for ``megaland --help``.
         options: the module with ``add_arguments(parser)``, which needs NumPy alone; ``module`` by default.
-        extra: brings all that it needs besides its agents.
-        libraries: of that extra, which must be there before it begins.
+        extra: the extra that installs all that the command needs, except what its agents need.
+        libraries: the libraries of that extra that must be installed before the command begins.
     """
 
     module: str
@@ -58,24 +58,24 @@ COMMANDS = {
     ),
     "tournament": Command(
         "megaland_experiments.strength.tournament",
-        "let agents play each other, and rate them",
+        "let agents play against each other, and rate them",
         "",
         "experiments",
         (*_DRAWS, "openskill", "filelock"),
     ),
     "report": Command(
         "megaland_experiments.analysis.report",
-        "make a page of the tables and pictures of recorded games or a tournament",
+        "write an HTML page with the tables and pictures of recorded games or a tournament",
         "megaland_experiments.analysis.report_options",
         "analysis",
         (*_DRAWS, "polars", "statsmodels", "filelock"),
     ),
     "probe": Command(
-        "megaland_experiments.probe.probe", "measure what decisions an agent makes", "", "experiments", _DRAWS
+        "megaland_experiments.probe.probe", "measure which decisions an agent makes", "", "experiments", _DRAWS
     ),
     "simulate": Command(
         "megaland_experiments.records.simulate",
-        "record games between agents as tables",
+        "play games between agents, and record them as tables",
         "megaland_experiments.records.simulate_options",
         "analysis",
         ("rich", "polars", "filelock"),
@@ -92,7 +92,7 @@ COMMANDS = {
     ),
     "play": Command("megaland_experiments.play.play", "play against agents in the terminal"),
     "watch": Command("megaland_experiments.play.watch", "step through a recorded game"),
-    "agents": Command("megaland_experiments.agent_list", "list the agents that can be named, with their parameters"),
+    "agents": Command("megaland_experiments.agent_list", "list the available agents, with their parameters"),
 }
 
 
@@ -100,12 +100,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand.
 
     Returns:
-        0 if all went well, 2 for what the user can put right (one line says what), 1 for an agent that failed, 130 if
-        interrupted. As usual with argparse, ``--help`` and arguments that it does not know leave by ``SystemExit``.
+        The exit status: 0 for success, 1 if an agent failed, 2 for an error that the user can correct (one line says
+        which), 130 if interrupted. As usual with argparse, ``--help`` and unknown arguments raise ``SystemExit``.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    # An agent may stand in a file here. Only who types its name gets this folder: it may hold what somebody else has
-    # sent, and a module or an announced agent there would be found in the place of a package that is not installed.
+    # An agent may be defined in a file of the current folder. The folder is importable only if such an agent was typed:
+    # it may hold files from somebody else, and a module there could stand in for a package that is not installed.
     if any(names_class(word) for word in words) and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     named = next((word for word in words if not word.startswith("-")), "")
@@ -113,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = _arguments(words, named)
         command = COMMANDS[named]
-        for library in command.libraries:  # before anything is played or made
+        for library in command.libraries:  # before anything is played or written
             if not is_installed(library):
                 raise ModuleNotFoundError(name=library)
         status: int = import_module(command.module).run(arguments)
@@ -122,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         say("interrupted", error=True)
         return INTERRUPTED
     except AgentError as error:
-        if error.__cause__ is not None:  # where the agent failed is what its author has to know
+        if error.__cause__ is not None:  # the author of the agent needs its traceback
             say("".join(traceback.format_exception(error.__cause__)).rstrip("\n"), error=True)
         say(f"megaland: error: {error}", error=True)
         return FAILURE
@@ -143,10 +143,10 @@ def _message(error: Exception, named: str) -> str:
 
 
 def _arguments(words: Sequence[str], named: str) -> argparse.Namespace:
-    """Parse the command line; only the subcommand that was named has its options, since they cost an import."""
+    """Parse the command line. Only the subcommand in use gets its options, since they take an import."""
     parser = Parser(prog="megaland", description="The board game Megaland for reinforcement learning.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {versions()['megaland']}")
-    parser.add_argument("--traceback", action="store_true", help="show where an error comes from")
+    parser.add_argument("--traceback", action="store_true", help="show the traceback of an error")
     if named and named not in COMMANDS:
         guess = did_you_mean(named, COMMANDS)
         parser.error(f"there is no command {named!r}{guess}; there are {', '.join(COMMANDS)}")

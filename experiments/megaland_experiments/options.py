@@ -1,9 +1,9 @@
 """The parser of all commands, and the options that several of them have, in one spelling.
 
-No option takes more than one word, so that none can swallow the name of an agent that follows: several values have
-commas between them. ``--players 2 3`` is understood all the same, because what comes next is no number.
+No option takes more than one word, so that none can take the name of an agent that follows it: several values are
+separated by commas. ``--players 2 3`` works too, since the word after it is not a number.
 
-What a command makes goes to ``--out``; ``--json``, ``--csv`` and ``--replay`` also write down what is shown.
+The output of a command goes to ``--out``; ``--json``, ``--csv`` and ``--replay`` also write to a file what is shown.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ def whole_number(text: str) -> int:
     """The value of an option that is a whole number: ``30000``, ``30_000``, ``3e4``.
 
     Raises:
-        argparse.ArgumentTypeError: it is something else, or has more than 64 bits.
+        argparse.ArgumentTypeError: the text is no whole number, or one of more than 64 bits.
     """
     try:
         value = Decimal(text)
         if value.is_finite() and abs(value) < _MOST and value == value.to_integral_value():
             return int(value)
-    except ArithmeticError:  # it is none, or its exponent is beyond all reason
+    except ArithmeticError:  # not a number, or one with an enormous exponent
         pass
     raise argparse.ArgumentTypeError(f"{text!r} must be a whole number, such as 30000, 30_000 or 3e4")
 
 
 class Several(argparse.Action):
-    """Several values with commas or blanks between them, ``2,3`` or ``2 3``; stored as a tuple.
+    """Several values separated by commas or spaces, ``2,3`` or ``2 3``; stored as a tuple.
 
-    With ``const=int`` they are whole numbers; with ``const`` a collection of words they are some of these; otherwise
-    they are any words. Blanks are understood by ``Parser`` alone.
+    With ``const=int`` the values are whole numbers; with a collection of words as ``const`` they are some of these
+    words; otherwise they are any words. Only ``Parser`` accepts spaces.
     """
 
     def __call__(
@@ -50,14 +50,14 @@ class Several(argparse.Action):
         values: str | Sequence[Any] | None,
         option_string: str | None = None,
     ) -> None:
-        """Store them."""
+        """Store the values."""
         try:
             setattr(namespace, self.dest, self._values(str(values)))
         except argparse.ArgumentTypeError as error:
             raise argparse.ArgumentError(self, str(error)) from None
 
     def accepts(self, word: str) -> bool:
-        """Whether a word that follows is one more value, or some of them."""
+        """Whether the next word holds further values."""
         try:
             return not word.startswith("-") and bool(self._values(word))
         except argparse.ArgumentTypeError:
@@ -76,9 +76,9 @@ class Several(argparse.Action):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that understands ``--players 2 3``, and whose messages are safe to show.
+    """A parser that accepts ``--players 2 3``, and whose messages are safe to show.
 
-    A message may quote anything: also words that a shell has made of the names of files.
+    A message may quote any text, including names of files that a shell has put in place of ``*``.
     """
 
     def parse_known_args(  # type: ignore[override]  # argparse lets a namespace be of any class
@@ -88,7 +88,7 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(None if args is None else self.joined(args), namespace)
 
     def joined(self, words: Sequence[str]) -> list[str]:
-        """The words, with those that belong to an option of ``Several`` values in one: ``--players 2,3 threshold``."""
+        """The words, with the values of an option of ``Several`` in one: ``--players 2,3 threshold``."""
         left, found = list(words), []
         while left:
             found.append(left.pop(0))
@@ -102,7 +102,7 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def _several(self, word: str) -> Several | None:
-        """The action of an option, which may be cut short as usual."""
+        """The action of an option, which may be abbreviated as usual."""
         options = self._option_string_actions
         names = [word] if word in options else [name for name in options if word[:2] == "--" and name.startswith(word)]
         actions = {id(options[name]): options[name] for name in names}
@@ -118,81 +118,96 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_players(parser: argparse.ArgumentParser, default: int) -> None:
-    """``--players`` of a command that plays at tables of one size."""
+    """Add ``--players``, for a command that plays with one number of players."""
     parser.add_argument(
-        "--players", type=whole_number, default=default, metavar="P", help="at the table, 2 to 5 (%(default)s)"
+        "--players", type=whole_number, default=default, metavar="P", help="number of players, 2 to 5 (%(default)s)"
     )
 
 
 def add_several_players(parser: argparse.ArgumentParser, default: Sequence[int]) -> None:
-    """``--players`` of a command that plays at tables of several sizes."""
+    """Add ``--players``, for a command that plays with several numbers of players."""
     shown = ",".join(map(str, default))
     parser.add_argument(
-        "--players", action=Several, const=int, default=tuple(default), metavar="P,...", help=f"2 to 5 ({shown})"
+        "--players",
+        action=Several,
+        const=int,
+        default=tuple(default),
+        metavar="P,...",
+        help=f"numbers of players, 2 to 5 ({shown})",
     )
 
 
 def add_games(parser: argparse.ArgumentParser, default: int, what: str = "") -> None:
-    """``--games``."""
-    parser.add_argument(
-        "--games", type=whole_number, default=default, metavar="N", help=f"{what} (%(default)s)".strip()
-    )
+    """Add ``--games``.
+
+    Args:
+        parser: of the command.
+        default: the number of games.
+        what: what the help says after "number of games".
+    """
+    text = f"number of games {what}".strip()
+    parser.add_argument("--games", type=whole_number, default=default, metavar="N", help=f"{text} (%(default)s)")
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
-    """``--seed``."""
+    """Add ``--seed``."""
     parser.add_argument(
-        "--seed", type=whole_number, default=0, metavar="S", help="of all randomness in the games (%(default)s)"
+        "--seed", type=whole_number, default=0, metavar="S", help="seed of all randomness in the games (%(default)s)"
     )
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
-    """``--workers``."""
+    """Add ``--workers``."""
     parser.add_argument(
-        "--workers", type=whole_number, default=1, metavar="N", help="processes that play (%(default)s)"
+        "--workers", type=whole_number, default=1, metavar="N", help="number of processes that play (%(default)s)"
     )
 
 
 def add_opponents(parser: argparse.ArgumentParser, default: str, order: str = "one for each") -> None:
-    """``--opponents``; ``opponents_from`` reads it."""
+    """Add ``--opponents``; ``opponents_from`` reads it."""
     parser.add_argument(
         "--opponents",
         metavar="AGENT,...",
         action="append",
-        help=f"one agent for all other seats, or {order}, separated by commas or the option repeated ({default})",
+        help=f"one agent for all other seats, or {order}, separated by commas or by repeating the option ({default})",
     )
 
 
 def opponents_from(arguments: argparse.Namespace) -> list[str]:
-    """The agents that ``--opponents`` names; none if it was not given."""
+    """Read the agents that ``--opponents`` names; the list is empty if it was not given."""
     return [spec.strip() for text in arguments.opponents or [] for spec in split_specs(text)]
 
 
 def split_specs(text: str) -> list[str]:
-    """Agents separated by commas: ``"random,threshold:risk=0.3,heart_rounds=4"`` is two of them."""
+    """Split names of agents at commas: ``"random,threshold:risk=0.3,heart_rounds=4"`` names two."""
     return re.split(r",(?!\s*\w+\s*=)", text)
 
 
 def add_config_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that say what kind of game is played; ``config_from`` reads them."""
+    """Add the options of the game; ``config_from`` reads them."""
     default = MegalandConfig()
     parser.add_argument(
         "--market",
         default=default.market,
         help=f"{' or '.join(MARKET_RULES)}, or seven normal buildings separated by commas (%(default)s)",
     )
-    parser.add_argument("--payment", choices=PAYMENTS, default=default.payment, help="(%(default)s)")
+    parser.add_argument(
+        "--payment",
+        choices=PAYMENTS,
+        default=default.payment,
+        help="whether players choose the treasures they pay with (%(default)s)",
+    )
     parser.add_argument(
         "--max-rounds",
         type=whole_number,
         default=default.max_rounds,
         metavar="N",
-        help="cut a game off after so many (%(default)s)",
+        help="round after which a game is cut off (%(default)s)",
     )
 
 
 def config_from(arguments: argparse.Namespace, num_players: int | None = None) -> MegalandConfig:
-    """The configuration that the arguments describe, for ``arguments.players`` unless a number is given.
+    """Make the configuration that the arguments describe, for ``num_players`` or else ``arguments.players``.
 
     Raises:
         ConfigError: no game can be played with it.
@@ -207,7 +222,7 @@ def config_from(arguments: argparse.Namespace, num_players: int | None = None) -
 
 
 def config_words(arguments: argparse.Namespace) -> list[str]:
-    """The options that ``add_config_arguments`` adds, with what was said, for a command that is to be given again."""
+    """The options of ``add_config_arguments`` with their values, for a command to be given again."""
     words: list[str] = []
     for name in ("market", "payment", "max_rounds"):
         words += [f"--{name.replace('_', '-')}", str(getattr(arguments, name))]

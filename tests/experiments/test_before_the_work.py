@@ -34,7 +34,7 @@ def nobody_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (matches, arena, probe, simulate):
         monkeypatch.setattr(module, "play", play)
     monkeypatch.setattr(Match, "play", play)
-    monkeypatch.setattr(tune, "worths", play)
+    monkeypatch.setattr(tune, "strengths", play)
     monkeypatch.setattr(benchmark, "measure", play)
     monkeypatch.setattr(report, "report", play)
     monkeypatch.setattr(learning_curves, "write_curve", play)

@@ -897,7 +897,7 @@ def test_numbers_of_numpy_will_do(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_pictures")
 def test_one_seed_alone_tells_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run("--players", "2", "--games", "1", "--max-rounds", "2", "--out", str(tmp_path / "run")) == 0
-    assert "Games on one seed alone cannot tell how sure they are" in capsys.readouterr().out
+    assert "Games on a single seed cannot tell how sure the results are" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("no_pictures")

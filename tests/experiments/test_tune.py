@@ -16,15 +16,15 @@ from megaland_experiments.tuning.tune import (
     PlannerVariants,
     ThresholdVariants,
     planner_numbers,
+    strengths,
     threshold_numbers,
-    worths,
 )
 
 
 def test_equal_variants_are_worth_the_same_and_worse_ones_less() -> None:
     """They play on the same luck, so even a small number of games cannot tell equals apart."""
     good = {tunable.name: tunable.start for tunable in threshold_numbers()}
-    found = worths(ThresholdVariants, [good, good | {"risk": 0.0}, good], [make_agent("threshold")], 60, 1)
+    found = strengths(ThresholdVariants, [good, good | {"risk": 0.0}, good], [make_agent("threshold")], 60, 1)
     assert found[0] == found[2]
     assert found[1] < found[0] - 0.2
     assert 0.5 < found[0] < 1.5  # among equals 1
@@ -32,8 +32,8 @@ def test_equal_variants_are_worth_the_same_and_worse_ones_less() -> None:
 
 def test_opponents_take_turns() -> None:
     start = [{tunable.name: tunable.start for tunable in planner_numbers()}]
-    strong = worths(PlannerVariants, start, [RandomAgent()], 20, 1)[0]
-    mixed = worths(PlannerVariants, start, [make_agent("planner"), RandomAgent()], 20, 1)[0]
+    strong = strengths(PlannerVariants, start, [RandomAgent()], 20, 1)[0]
+    mixed = strengths(PlannerVariants, start, [make_agent("planner"), RandomAgent()], 20, 1)[0]
     assert mixed < strong
 
 

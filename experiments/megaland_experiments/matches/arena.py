@@ -1,7 +1,8 @@
-"""Plays the games of evaluations and tournaments: line-ups on shared luck, chunk by chunk, in one process or several.
+"""Play the games of evaluations and tournaments: line-ups on shared seeds, chunk by chunk, in one process or several.
 
-Luck is by address, so the results depend neither on how the games are cut into chunks nor on who plays them. Chunks are
-played in portions of some seconds, whatever the agents: how large they are follows from how long the last ones took.
+Randomness is addressed (rng.py), so the results depend neither on how the games are divided into chunks nor on which
+process plays them. Chunks are played in portions of some seconds: the size of a portion follows from how long the last
+ones took.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from megaland_experiments.matches.line_ups import LineUp
 from megaland_experiments.matches.playing import DEFAULT_BATCH, Matches, Progress, concatenate, play
 
 PORTION_SECONDS = 30.0
-"""What a portion should take; so much work may be lost when a run is stopped."""
+"""Time that a portion should take, which is what may be lost when a run is stopped."""
 
 WORTH_SENDING = 1024
-"""Games; fewer are not divided among processes."""
+"""The least number of games that are divided among processes."""
 
 FIRST_CHUNK = 16
-"""Seeds in the first chunk of an agent whose speed is not known yet, and the fewest in any portion but the last."""
+"""Number of seeds in the first chunk of an agent whose speed is unknown, and the least in any portion but the last."""
 
-MOST_SEEDS = 2**24  # a count in an address of chance (rng.py)
+MOST_SEEDS = 2**24  # a count in an address (rng.py)
 
 
 class Chunk(NamedTuple):
@@ -48,18 +49,18 @@ Portion = tuple[Chunk, ...]
 
 @dataclass(frozen=True)
 class Plan:
-    """All that is to be played; the results follow from it alone.
+    """The games that are to be played; the results follow from it alone.
 
     Attributes:
-        agents: the agents, or their names.
-        names: what they are called.
+        agents: the agents, as objects or by name.
+        names: their names in the results.
         config: of the games; each line-up is played with its own number of players.
         line_ups: the line-ups.
-        games: how many games each of them plays, before that is rounded up to whole rotations.
+        games: number of games of each line-up, before it is rounded up to whole rotations.
         seed: the base seed. The i-th seed of a game is that of ``rng.run_seeds``, the same for all line-ups.
 
     Raises:
-        ValueError: ``games`` is out of range, or ``seed`` no integer.
+        ValueError: ``games`` is out of range, or ``seed`` is not an integer.
     """
 
     agents: tuple[str | Agent, ...]
@@ -78,65 +79,65 @@ class Plan:
         rng.as_words([self.seed])
 
     def num_seeds(self, line_up: int) -> int:
-        """On how much different luck a line-up plays."""
+        """Number of different seeds of a line-up."""
         return -(-self.games // self.line_ups[line_up].num_players)
 
     @cached_property
     def total_games(self) -> int:
-        """Of all line-ups."""
+        """Number of games of all line-ups."""
         return sum(self.num_seeds(k) * line_up.num_players for k, line_up in enumerate(self.line_ups))
 
     def games_of(self, chunk: Chunk) -> int:
-        """How many games a chunk has."""
+        """Number of games of a chunk."""
         return chunk.number * self.line_ups[chunk.line_up].num_players
 
     def seeds(self, chunk: Chunk) -> npt.NDArray[np.uint64]:
-        """(number * P,) the seed of each game of a chunk: each seed P times."""
+        """Seeds (number * P,) of the games of a chunk: each seed P times."""
         seeds = seeds_from(self.seed, np.arange(chunk.first, chunk.first + chunk.number))
         return np.repeat(seeds, self.line_ups[chunk.line_up].num_players)
 
     def seats(self, chunk: Chunk) -> npt.NDArray[np.int64]:
-        """(number * P, P) who sits where in each game of a chunk."""
+        """Agents (number * P, P) in the seats of each game of a chunk."""
         return self.line_ups[chunk.line_up].seats(chunk.first, chunk.number)
 
 
 def seeds_from(seed: int, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """(n,) the seeds at positions below ``MOST_SEEDS`` of the sequence that ``seed`` begins; no two are equal."""
+    """Seeds (n,) at some positions, below ``MOST_SEEDS``, of the sequence of a base seed; no two are equal."""
     return rng.run_seeds(seed, positions, rng.Run.ARENA)
 
 
 class Store(Protocol):
-    """Where finished chunks are kept."""
+    """A place that keeps finished chunks."""
 
     def chunks(self) -> list[Chunk]:
-        """Those that are there already."""
+        """The chunks that are there."""
         ...
 
     def add(self, chunk: Chunk, matches: Matches) -> None:
-        """Keep one more."""
+        """Keep the games of a chunk."""
         ...
 
     def get(self, chunk: Chunk) -> Matches:
-        """One that was kept."""
+        """The games of a chunk."""
         ...
 
 
 class Memory:
-    """Keeps chunks as long as the process lives."""
+    """A store that keeps chunks in memory."""
 
     def __init__(self) -> None:
         self._kept: dict[Chunk, Matches] = {}
 
     def chunks(self) -> list[Chunk]:
-        """Those that are there already."""
+        """The chunks that are there."""
         return list(self._kept)
 
     def add(self, chunk: Chunk, matches: Matches) -> None:
-        """Keep one more."""
+        """Keep the games of a chunk."""
         self._kept[chunk] = matches
 
     def get(self, chunk: Chunk) -> Matches:
-        """One that was kept."""
+        """The games of a chunk."""
         return self._kept[chunk]
 
 
@@ -148,25 +149,25 @@ def play_all(
     store: Store | None = None,
     progress: Progress | None = None,
 ) -> list[Matches]:
-    """Play what is not yet in the store, line-up by line-up.
+    """Play the games that are not in the store yet, line-up by line-up.
 
     Args:
-        plan: what is to be played.
-        workers: how many processes play; with more than one, agents must be named rather than made.
-        batch: how many games run at once in each.
-        store: has the chunks that are finished, and gets those that will be.
-        progress: told the number of games played, and the total.
+        plan: the games to be played.
+        workers: number of processes that play; with more than one, agents must be given by name.
+        batch: number of games that run at once in each process.
+        store: keeps the finished chunks; by default they are kept in memory.
+        progress: called with the number of games played, and the total.
 
     Returns:
-        For each line-up its games, in the order of seeds and rotations.
+        The games of each line-up, in the order of seeds and rotations.
 
     Raises:
-        AgentError: an agent failed, or chose what it may not.
+        AgentError: an agent failed, or chose an illegal action.
         ChildProcessError: a worker process died.
-        ValueError: there is no such agent, or an argument has no meaning.
+        ValueError: there is no such agent, or an argument is invalid.
     """
     check_workers(plan, workers)
-    agents = [make_agent(agent) for agent in plan.agents]  # before anything is played, also where others play
+    agents = [make_agent(agent) for agent in plan.agents]  # before anything is played, also where worker processes play
     store = Memory() if store is None else store
     schedule = _Schedule(plan, store.chunks(), workers)
     tell: Progress = progress or (lambda finished, total: None)
@@ -179,10 +180,10 @@ def play_all(
 
 
 def check_workers(plan: Plan, workers: int) -> None:
-    """Check the number of processes that are to play.
+    """Check the number of processes that will play.
 
     Raises:
-        ValueError: it is below 1, or above 1 where an agent is an object.
+        ValueError: it is below 1, or above 1 although an agent is an object.
     """
     if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1:
         raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
@@ -194,7 +195,7 @@ def check_workers(plan: Plan, workers: int) -> None:
 
 
 def line_up_matches(plan: Plan, store: Store, line_up: int) -> Matches:
-    """The games of a line-up, in the order of seeds and rotations, as far as they are in the store."""
+    """The games of a line-up that are in the store, in the order of seeds and rotations."""
     chunks = sorted(chunk for chunk in store.chunks() if chunk.line_up == line_up)
     return concatenate([store.get(chunk) for chunk in chunks])
 
@@ -205,7 +206,7 @@ def is_finished(plan: Plan, store: Store, line_up: int) -> bool:
 
 
 class _Schedule:
-    """Cuts what is left to play into portions: chunks of one number of players that take ``PORTION_SECONDS`` in all."""
+    """The remaining games in portions: chunks of one number of players that take ``PORTION_SECONDS`` together."""
 
     def __init__(self, plan: Plan, done: list[Chunk], workers: int) -> None:
         self._plan = plan
@@ -216,11 +217,11 @@ class _Schedule:
         self.finished = sum(map(plan.games_of, done))
 
     def is_over(self) -> bool:
-        """Whether everything has been given out."""
+        """Whether all games have been given out."""
         return not self._gaps
 
     def next(self) -> Portion:
-        """Give out a portion. Many line-ups may share one, since many games at once are played sooner."""
+        """Give out a portion. Several line-ups may share one, since games are played faster in large batches."""
         players = self._plan.line_ups[self._gaps[0].line_up].num_players
         a_part = -(-self._games_left // self._workers)  # so that all have something to do to the end
         most = min(DEFAULT_BATCH, max(a_part, WORTH_SENDING))
@@ -250,12 +251,12 @@ class _Schedule:
         return tuple(portion)
 
     def _cost(self, line_up: int) -> float | None:
-        """Seconds a game, by the slowest agent of the line-up; none while one of them is not known."""
+        """Seconds per game, by the slowest agent of the line-up; None while the speed of one is unknown."""
         costs = [self._costs.get(agent, 0.0) for agent in self._plan.line_ups[line_up].counts()]
         return max(costs) if all(costs) else None
 
     def done(self, portion: Portion, seconds: float) -> None:
-        """Take note of a portion that was played."""
+        """Record that a portion has been played."""
         games = sum(map(self._plan.games_of, portion))
         for chunk in portion:
             for agent in self._plan.line_ups[chunk.line_up].counts():
@@ -264,7 +265,7 @@ class _Schedule:
 
 
 def _gaps(plan: Plan, done: list[Chunk]) -> list[Chunk]:
-    """What is left to play."""
+    """The games that are left to play."""
     gaps = []
     for line_up in range(len(plan.line_ups)):
         reached = 0
@@ -279,7 +280,7 @@ def _gaps(plan: Plan, done: list[Chunk]) -> list[Chunk]:
 def _play_portion(
     plan: Plan, agents: Sequence[Agent], portion: Portion, batch: int, progress: Progress | None = None
 ) -> tuple[list[Matches], float]:
-    """The games of each chunk, and the seconds they took."""
+    """Play a portion; return the games of each chunk, and the seconds they took."""
     began = time.perf_counter()
     matches = play(
         replace(plan.config, num_players=plan.line_ups[portion[0].line_up].num_players),

@@ -1,4 +1,4 @@
-"""Work divided among processes: whatever goes wrong in one, none is left behind, and what was done is kept."""
+"""Jobs in worker processes. Whatever fails in one, no process is left behind, and finished jobs are kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from megaland_experiments.matches.playing import SECONDS_BETWEEN_REPORTS, AgentE
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 Tell = Callable[[float], None]
-"""Called in a worker process, at most twice a second, with how much of its job is done."""
+"""Called in a worker process, at most twice a second, with the amount of its job that is done."""
 
 
 def run_jobs(
@@ -29,30 +29,30 @@ def run_jobs(
     workers: int,
     under_way: Callable[[float], None] | None = None,
 ) -> None:
-    """Do all jobs in processes of their own.
+    """Do all jobs in worker processes.
 
     Args:
-        begin: called once in each process; returns what does a job there and now and then tells how much of it is done,
-            in whatever unit. Like the jobs and their results it is sent between processes, so it must be a function of
-            a module.
-        arguments: its arguments.
-        jobs: a job is taken whenever a process is free for it.
-        done: called here with each job and its result, as they come.
-        workers: the number of processes.
-        under_way: called here about twice a second with how much of all running jobs is done.
+        begin: called once in each process; returns a function that does a job there, and now and then reports the
+            amount of it that is done, in any unit. Like the jobs and their results ``begin`` is sent between processes,
+            so it must be a function of a module.
+        arguments: the arguments of ``begin``.
+        jobs: the jobs; the next one is taken whenever a process is free.
+        done: called here with each job and its result, in the order in which they end.
+        workers: number of processes.
+        under_way: called here about twice a second with the amount of all running jobs that is done.
 
     Raises:
-        AgentError: of the first job that raised it. No more jobs are begun then, but those that were are done.
+        AgentError: raised by the first job that failed. No more jobs are begun then; those that run are finished.
         ChildProcessError: a process died.
     """
-    # Spawned rather than forked: a copy of a process that has threads, as PyTorch does, may wait for ever.
+    # Spawned rather than forked: a fork of a process that has threads, as with PyTorch, may deadlock.
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
     told = context.SimpleQueue()
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(told, begin, arguments))
     waiting = enumerate(jobs)
     running: dict[Future[Result], tuple[int, Job]] = {}
-    parts: dict[int, float] = {}  # how much of each running job is done
+    parts: dict[int, float] = {}  # the amount of each running job that is done
     failure: AgentError | None = None
     try:
         while True:
@@ -75,7 +75,7 @@ def run_jobs(
                 del parts[number]
                 try:
                     result = future.result()
-                except AgentError as error:  # what is being played is kept, too
+                except AgentError as error:  # jobs that are running are still finished and kept
                     failure = failure or error
                     continue
                 done(job, result)
@@ -86,7 +86,7 @@ def run_jobs(
             process.terminate()
         pool.shutdown(cancel_futures=True)
         if isinstance(error, BrokenProcessPool):
-            message = "a worker process died; perhaps there was not memory enough for so many (--workers)"
+            message = "a worker process died; perhaps there was not enough memory for the number of --workers"
             raise ChildProcessError(message) from None
         raise
     pool.shutdown()
@@ -95,7 +95,7 @@ def run_jobs(
 
 
 def make_agents(agents: Sequence[str | Agent]) -> list[Agent]:
-    """The agents of a worker process. PyTorch gets one thread there, since the processes share the cores already."""
+    """Make the agents of a worker process. PyTorch gets one thread there, since the processes share the cores."""
     made = [make_agent(agent) for agent in agents]
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
@@ -103,14 +103,14 @@ def make_agents(agents: Sequence[str | Agent]) -> list[Agent]:
 
 
 _do_mine: Callable[[Any, Tell], Any]
-"""What a worker process does."""
+"""The function that does a job in this worker process."""
 
 _told: Any
-"""Where a worker process tells how much of a job is done."""
+"""The queue on which this worker process reports the amount of a job that is done."""
 
 
 def _begin(told: Any, begin: Callable[..., Callable[[Any, Tell], Any]], arguments: tuple[Any, ...]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # end at once and without a word; the parent says what is to be said
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # end at once and silently; the parent reports the interrupt
     threading.Thread(target=_end_with_parent, daemon=True).start()
     global _do_mine, _told
     _told = told
@@ -122,7 +122,7 @@ def _do(number: int, job: Any) -> Any:
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for its next job for ever."""
+    """End this worker when its parent is killed; it would wait for its next job for ever."""
     parent: Any = multiprocessing.parent_process()
     parent.join()
     os._exit(1)

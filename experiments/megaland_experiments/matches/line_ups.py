@@ -1,4 +1,4 @@
-"""Who sits at which table: the line-ups of a tournament, and their seats."""
+"""The line-ups of a tournament, and who sits in which seat."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ KINDS = (PAIRS, MIXED)
 class LineUp:
     """P agents at a table, in every seat equally often.
 
-    Each seed is played P times, and each time the whole table moves on by one seat: so all sit in every seat equally
-    often, on the same market and the same level cards, and what luck gives to a seat it gives to all.
+    Each seed is played P times, and each time everybody moves on by one seat. So all sit in every seat equally often,
+    with the same market and the same level cards, and an advantage that a seed gives to a seat goes to all in turn.
 
     Attributes:
         agents: (P,) their positions in the list of agents, in increasing order.
-        kinds: what the line-up is played for.
-        orders: the orders in which they sit to the left of each other; the seeds take them in turn.
+        kinds: the kinds of line-up that it counts for.
+        orders: the orders around the table, each to the left of the one before; the seeds take them in turn.
     """
 
     agents: tuple[int, ...]
@@ -38,11 +38,11 @@ class LineUp:
         return len(self.agents)
 
     def counts(self) -> Counter[int]:
-        """How many seats each agent has."""
+        """Number of seats of each agent."""
         return Counter(self.agents)
 
     def lone(self) -> list[tuple[int, int]]:
-        """(agent, opponent) for who sits alone against P - 1 of another; two of them at a table of two."""
+        """Pairs (agent, opponent) of an agent alone against P - 1 of another; at a table of two there are two pairs."""
         counts = self.counts()
         if len(counts) != 2:
             return []
@@ -50,26 +50,26 @@ class LineUp:
         return [pair for pair in ((one, other), (other, one)) if counts[pair[0]] == 1]
 
     def name(self, names: Sequence[str]) -> str:
-        """Such as ``"threshold + 3 random"``, fewest first."""
+        """Name of the line-up, such as ``"threshold + 3 random"``, fewest seats first."""
         ordered = sorted(self.counts().items(), key=lambda item: (item[1], item[0]))
         return " + ".join(names[agent] if count == 1 else f"{count} {names[agent]}" for agent, count in ordered)
 
     def seats(self, first: int, number: int) -> npt.NDArray[np.int64]:
-        """(number * P, P) who sits where, for so many seeds from the one at position ``first``, P games each."""
+        """Agents (number * P, P) in the seats, for ``number`` seeds from position ``first`` on, P games each."""
         orders = np.array(self.orders)[(first + np.arange(number)) % len(self.orders)]
         seated = orders[:, rotations(self.num_players)]  # (seed, rotation, seat)
         return seated.reshape(-1, self.num_players)
 
 
 def rotations(players: int) -> npt.NDArray[np.int64]:
-    """(P, P) in rotation k, seat s has the participant s - k, so participant j has the seat j + k (mod P)."""
+    """Participants (P, P) by rotation and seat: in rotation k, participant j has the seat j + k (mod P)."""
     return (np.arange(players) - np.arange(players)[:, None]) % players
 
 
 def make_line_ups(num_agents: int, players: int, kinds: Sequence[str] = KINDS) -> list[LineUp]:
-    """The line-ups of some kinds at a table of P; one that is of two kinds is played once, and counts for both.
+    """Make the line-ups of some kinds at a table of P. One that is of two kinds is played once, and counts for both.
 
-    - ``pairs``: for each two agents one of the first against P - 1 of the second, and the reverse.
+    - ``pairs``: for every two agents, one of the first against P - 1 of the second, and the reverse.
     - ``mixed``: every choice of P different agents. If there are fewer agents than seats, all of them sit at every
       table, once or once more as evenly as possible, and there is a line-up for each choice of those who sit there once
       more: three agents at a table of four make AABC, ABBC and ABCC.
@@ -88,6 +88,6 @@ def make_line_ups(num_agents: int, players: int, kinds: Sequence[str] = KINDS) -
 
 
 def circles(agents: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """All orders around a table, each once, for agents that are different; the first agent begins each of them."""
+    """All orders of different agents around a table, each once; the first agent begins each of them."""
     first, *others = agents
     return tuple((first, *order) for order in sorted(set(permutations(others))))

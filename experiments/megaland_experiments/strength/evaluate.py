@@ -1,4 +1,4 @@
-"""How strong is an agent? It plays against others on equal luck, in every seat equally often."""
+"""Measure the strength of an agent: it plays against others on the same seeds, in every seat equally often."""
 
 from __future__ import annotations
 
@@ -42,25 +42,26 @@ DEFAULT_OPPONENT = "random"
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What came out; every number of it follows from the settings alone.
+    """The result of an evaluation. Every number in it follows from the settings alone.
 
     Attributes:
-        agent: who was evaluated.
-        opponents: the P - 1 others, in the order in which they sit to the left of the agent.
+        agent: name of the agent that was evaluated.
+        opponents: names of the P - 1 others, in the order in which they sit to the left of the agent.
         config: the configuration of the games.
-        seed: what the seeds of the games were made from.
-        num_seeds: on how much different luck they played, each in P games.
-        games: ``num_seeds`` times P.
+        seed: the base seed, from which the seeds of the games were made.
+        num_seeds: number of different seeds, each of which was played in P games.
+        games: number of games, ``num_seeds`` times P.
         win_share: the agent's mean share of the win; a shared win counts 1 / number of winners, a truncated game 0.
-        interval: a 95 % interval of it (``share_interval``).
+        interval: a 95 % confidence interval of the win share (``share_interval``).
         par: 1 / P, the win share among equals.
         seat_win_shares: (P,) the win share when sitting in each seat.
         opponent_win_shares: (P - 1,) the mean win share of each opponent.
-        places: (P,) how often the agent came first, second, ... by coins; equals share the better place.
-        mean_coins: the agent's coins at the end.
-        mean_opponent_coins: those of the opponents.
-        mean_rounds: rounds in a game.
-        mean_decisions: decisions that the agent made in a game; forced moves are not asked and not counted.
+        places: (P,) the shares of games in which the agent came first, second, ... by coins; equals share the better
+            place.
+        mean_coins: the agent's mean number of coins at the end.
+        mean_opponent_coins: the opponents' mean number of coins at the end.
+        mean_rounds: mean number of rounds in a game.
+        mean_decisions: mean number of decisions of the agent in a game; forced moves are not asked and not counted.
         truncated_share: the share of games that were cut off.
     """
 
@@ -106,25 +107,25 @@ def evaluate(
 ) -> Evaluation:
     """Let one agent play against P - 1 others.
 
-    Each seed is played P times, and each time the whole table moves on by one seat: so all sit in every seat equally
-    often, on the same market and the same level cards, and what luck gives to a seat it gives to all.
+    Each seed is played P times, and each time everybody moves on by one seat. So all sit in every seat equally often,
+    with the same market and the same level cards, and an advantage that a seed gives to a seat goes to all in turn.
 
     Args:
         agent: the agent, or its name (``make_agent``).
         opponents: one for all other seats, or P - 1 of them, in the order in which they sit to the left of the agent.
         num_players: P; by default that of ``config``, or 4.
-        games: how many games; rounded up to a multiple of P.
-        seed: another seed is other luck (``arena.Plan``).
+        games: number of games; rounded up to a multiple of P.
+        seed: the base seed (``arena.Plan``).
         config: of the games; the default is the full game.
-        batch: how many games run at once.
-        workers: how many processes play; with more than one, agents must be named rather than made. The result is the
-            same, unless an agent's answers depend on how many it is asked for at once.
-        progress: told the number of games played, and the total.
+        batch: number of games that run at once.
+        workers: number of processes that play; with more than one, agents must be given by name. The result is the
+            same, unless an agent's answers depend on the number of decisions in a call.
+        progress: called with the number of games played, and the total.
 
     Raises:
-        AgentError: an agent failed, or chose what it may not.
+        AgentError: an agent failed, or chose an illegal action.
         ChildProcessError: a worker process died.
-        ValueError: there is no such agent, or an argument has no meaning.
+        ValueError: there is no such agent, or an argument is invalid.
     """
     config = config_for(num_players, config)
     players = config.num_players
@@ -177,10 +178,10 @@ def evaluate(
 
 
 def config_for(num_players: int | None, config: MegalandConfig | None) -> MegalandConfig:
-    """The configuration for so many players, the full game for 4 if neither is said.
+    """The configuration for ``num_players``; without arguments that of the full game for 4.
 
     Raises:
-        ConfigError: the two contradict each other, or no game can be played so.
+        ConfigError: the two contradict each other, or ``num_players`` is invalid.
     """
     if config is None:
         return MegalandConfig(num_players=DEFAULT_PLAYERS if num_players is None else num_players)
@@ -193,7 +194,7 @@ def opponents_for(opponents: str | Agent | Sequence[str | Agent], players: int) 
     """The P - 1 opponents of a table.
 
     Raises:
-        ValueError: there are neither so many nor one for all.
+        ValueError: there are neither P - 1 opponents nor one.
     """
     listed = [opponents] if isinstance(opponents, (str, Agent)) else list(opponents)
     if len(listed) == 1:
@@ -207,22 +208,28 @@ def opponents_for(opponents: str | Agent | Sequence[str | Agent], players: int) 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of ``megaland evaluate``."""
-    parser.add_argument("agent", metavar="AGENT", help="who is evaluated, such as threshold:risk=0.3 (megaland agents)")
+    """Add the arguments of ``megaland evaluate``."""
+    parser.add_argument(
+        "agent", metavar="AGENT", help="agent to evaluate, such as threshold:risk=0.3 (megaland agents lists them)"
+    )
     add_opponents(parser, DEFAULT_OPPONENT)
     add_players(parser, DEFAULT_PLAYERS)
-    add_games(parser, DEFAULT_GAMES, "rounded up to all seats")
+    add_games(parser, DEFAULT_GAMES, "(rounded up to a multiple of P)")
     add_seed(parser)
     parser.add_argument(
-        "--batch", type=whole_number, default=DEFAULT_BATCH, metavar="N", help="games at once (%(default)s)"
+        "--batch",
+        type=whole_number,
+        default=DEFAULT_BATCH,
+        metavar="N",
+        help="number of games that run at once (%(default)s)",
     )
     add_workers(parser)
-    parser.add_argument("--json", metavar="FILE", help="write the result here, too")
+    parser.add_argument("--json", metavar="FILE", help="also write the result to this file")
     add_config_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Evaluate, show the result as a table, and write it if a file was named."""
+    """Evaluate, show the result as a table, and write it to a file if one was named."""
     if arguments.json is not None:
         check_writable(arguments.json)
     opponents = opponents_from(arguments) or [DEFAULT_OPPONENT]

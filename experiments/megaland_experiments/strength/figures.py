@@ -1,4 +1,4 @@
-"""A tournament as a picture: who beats whom, and the ratings."""
+"""The picture of a tournament: who beats whom, and the ratings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROW_HEIGHT = 0.42  # inches
 
 
 def tournament_figure(result: Tournament, players: int) -> Figure:
-    """The picture of one number of players: the matrix of win shares, and beside it the ratings.
+    """The picture of one number of players: the matrix of win shares, and next to it the ratings.
 
     Rows are agents, best first, in both. If no pairs were played, the matrix says how often one had more coins than the
     other at the same table.
@@ -81,7 +81,7 @@ def tournament_figure(result: Tournament, players: int) -> Figure:
         text, ha = f"{value:.0f}", "left" if right else "right"
         bars.text(end + (0.03 if right else -0.03) * reach, line, text, va="center", ha=ha, color=INK, fontsize=10)
     smallest, largest = float((values - errors[0]).min()), float((values + errors[1]).max())
-    room = 0.2 * max(120.0, largest - smallest)  # for the numbers beside the bars
+    room = 0.2 * max(120.0, largest - smallest)  # for the numbers next to the bars
     bars.set_xlim(smallest - room if smallest < anchored else anchored, largest + room)
     bars.set_title(f"Rating, {short(anchor)} at {anchored:.0f}\n400 points are odds of 10 to 1")
     bars.tick_params(axis="y", left=False, labelleft=False)

@@ -1,4 +1,4 @@
-"""Where a tournament keeps what it has played, so that it can go on after a stop.
+"""The folder of a tournament, which keeps finished games so that it can go on after a stop.
 
 ``settings.json`` says what is played, and ``games/`` has a file for each chunk of finished games: plain arrays, no
 pickles. Each file says which games it holds, and has a checksum (checksums.py).
@@ -38,7 +38,7 @@ class ArenaFolder:
 
     Args:
         folder: the folder, which this process owns.
-        plan: what is played.
+        plan: the games to be played.
     """
 
     def __init__(self, folder: RunFolder, plan: Plan) -> None:
@@ -65,11 +65,11 @@ class ArenaFolder:
         return known
 
     def chunks(self) -> list[Chunk]:
-        """Those that are there already."""
+        """The chunks that are there."""
         return sorted(self._known)
 
     def add(self, chunk: Chunk, matches: Matches) -> None:
-        """Keep one more."""
+        """Keep the games of a chunk."""
         content = io.BytesIO()
         arrays: dict[str, Any] = {name: getattr(matches, name) for name in _STORED}
         np.savez_compressed(content, allow_pickle=False, **arrays, **{_IDENTITY: np.array(self._identity(chunk))})
@@ -77,10 +77,10 @@ class ArenaFolder:
         self._known.add(chunk)
 
     def get(self, chunk: Chunk) -> Matches:
-        """One that was kept.
+        """Read the games of a chunk.
 
         Raises:
-            FolderError: its file is damaged, or holds other games.
+            FolderError: the file is damaged, or holds other games.
         """
         seats = self._plan.seats(chunk)
         most = _MOST_BYTES_MORE + _MOST_BYTES_A_SEAT * seats.size
@@ -92,7 +92,7 @@ class ArenaFolder:
             with np.load(io.BytesIO(raw), allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in _STORED}
                 identity = str(stored[_IDENTITY])
-        except Exception as error:  # a damaged archive fails in a dozen ways
+        except Exception as error:  # a damaged archive can raise nearly anything
             raise FolderError(f"{self._path(chunk)} is damaged ({error}); {AGAIN}") from None
         if identity != self._identity(chunk):
             raise FolderError(f"{self._path(chunk)} holds other games than its name says; {AGAIN}")
@@ -103,7 +103,7 @@ class ArenaFolder:
         return matches
 
     def _identity(self, chunk: Chunk) -> str:
-        """Which games a file holds, and of which tournament."""
+        """A text that says which games a file holds, and of which tournament."""
         line_up = self._plan.line_ups[chunk.line_up]
         seed = int(self._plan.seeds(chunk)[0])
         return json.dumps(

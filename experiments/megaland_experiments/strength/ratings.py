@@ -1,8 +1,8 @@
-"""How strong agents are on one scale, from games of several players with ties.
+"""Ratings of agents on one scale, from games of several players with ties.
 
-A rating is on the scale of chess: 400 points more are odds of ten to one to finish ahead, 100 points 64 %. Of the
-players of a game, each pair counts as a game of two, which who has more coins has won; equal coins are a tie. That is
-the model of Bradley and Terry, updated game by game by ``openskill``'s ``BradleyTerryFull`` (Weng and Lin, "A Bayesian
+The scale is that of chess: 400 points more mean odds of ten to one to finish ahead, 100 points 64 %. Each pair of
+players in a game counts as a game of two, won by the player with more coins; equal coins are a tie. That is the model
+of Bradley and Terry, updated game by game by ``openskill``'s ``BradleyTerryFull`` (Weng and Lin, "A Bayesian
 Approximation Method for Online Ranking", Journal of Machine Learning Research 12, 2011) without the terms that make it
 forget, since the agents do not change.
 """
@@ -23,12 +23,12 @@ from megaland_experiments.shared.intervals import CONFIDENCE
 
 ANCHOR_RATING = 1000.0
 SCALE = 400 / log(10)
-"""Points that make the odds to finish ahead e times as large."""
+"""The number of points that multiplies the odds to finish ahead by e."""
 
 PRIOR_DEVIATION = 2 * SCALE / 2**0.5  # as openskill has it: twice beta, where sqrt(2) * beta is the scale
 
 _LEAST_FACTOR = 1e-4
-"""Of a variance in one game: openskill's kappa."""
+"""The least factor on a variance in one game: openskill's kappa."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +36,9 @@ class RatedGames:
     """G games of P seats, in the order in which they are rated.
 
     Attributes:
-        agents: (G, P) who sat where.
+        agents: (G, P) the agent in each seat.
         places: (G, P) from 1; equals share a place.
-        seeds: (G,) the number of the seed; games on one seed share their luck.
+        seeds: (G,) the number of the seed; games on one seed are not independent.
     """
 
     agents: npt.NDArray[np.int64]
@@ -90,7 +90,7 @@ def _updated(games: RatedGames, num_agents: int) -> npt.NDArray[np.float64]:
 
 
 def _update_pairs(model: Any, ratings: list[Any], agents: Sequence[int], places: Sequence[int]) -> None:
-    """The same for a table where agents sit more than once: the pairs of different agents are added up as there."""
+    """Update the ratings by a game in which agents sit more than once: by each pair of different agents."""
     gained = dict.fromkeys(agents, 0.0)
     learned = dict.fromkeys(agents, 0.0)
     for seats in combinations(range(len(agents)), 2):
@@ -107,14 +107,14 @@ def _update_pairs(model: Any, ratings: list[Any], agents: Sequence[int], places:
 
 
 def _never_forget(*_: Any, **__: Any) -> float:
-    """Openskill's gamma: with 1 the uncertainty falls as the information grows."""
+    """Return 1 for openskill's gamma, so that the uncertainty falls as the information grows."""
     return 1.0
 
 
 def _uncertainty(
     games: RatedGames, means: npt.NDArray[np.float64], anchor: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Of the distances to the anchor, (num_agents,): the standard errors, and what the order of the games has moved."""
+    """Standard errors of the distances to the anchor, and what the order of the games has moved, each (num_agents,)."""
     number = means.size
     seeds = np.unique(games.seeds, return_inverse=True)[1]
     scores = np.zeros((int(seeds.max()) + 1, number))
@@ -125,9 +125,9 @@ def _uncertainty(
         a, b = a[apart], b[apart]
         lead = games.places[apart, other] - games.places[apart, one]
         expected = 1 / (1 + np.exp((means[b] - means[a]) / SCALE))
-        surprise = (np.sign(lead) + 1) / 2 - expected
-        np.add.at(scores, (seeds[apart], a), surprise / SCALE)
-        np.add.at(scores, (seeds[apart], b), -surprise / SCALE)
+        residual = (np.sign(lead) + 1) / 2 - expected
+        np.add.at(scores, (seeds[apart], a), residual / SCALE)
+        np.add.at(scores, (seeds[apart], b), -residual / SCALE)
         weight = expected * (1 - expected) / SCALE**2
         for row, column, sign in ((a, a, 1), (b, b, 1), (a, b, -1), (b, a, -1)):
             np.add.at(information, (row, column), sign * weight)

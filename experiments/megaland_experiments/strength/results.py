@@ -1,4 +1,4 @@
-"""What a tournament makes of its games: tidy tables, with a seed as the unit of all that is uncertain."""
+"""The tidy tables of a tournament, made from its games. The unit of all intervals is a seed."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from megaland_experiments.shared.run_folder import FolderError
 from megaland_experiments.strength.ratings import RatedGames, rate
 
 MOST_RATED = 20_000
-"""So many games of a number of players are rated, those on the first seeds: enough, and a matter of seconds."""
+"""Most games of a number of players that are rated, those on the first seeds: enough, and done in seconds."""
 
 TELLING = 0.03
-"""The difference of win shares for which the games needed are given: three points."""
+"""The difference of win shares for which the number of games needed is given: three points."""
 
 Row = dict[str, Any]
-"""A row of a tidy table: what it is about, and the values."""
+"""A row of a tidy table: keys and values by the names of the columns."""
 
 
 _TEXTS = {"agent", "kind", "kinds", "opponent", "other", "line_up", "by"}
@@ -48,10 +48,10 @@ _NULLABLE = {
 
 
 def check_results(file: Path, content: Row) -> None:
-    """Check that the content of a results file has the tables of a tournament, with the columns and types they have.
+    """Check that the content of a results file has the tables of a tournament, with their columns and types.
 
     Raises:
-        FolderError: it has not; the message names the file.
+        FolderError: something is missing or invalid; the message names the file.
     """
 
     def check(good: bool, what: str) -> None:
@@ -103,10 +103,10 @@ class Played:
     """The games of a line-up.
 
     Attributes:
-        line_up: who plays.
-        name: the same in words.
-        matches: S seeds times P rotations.
-        shares: (S * P, P) of the win, by seat.
+        line_up: the line-up.
+        name: its name, such as ``"threshold + 3 random"``.
+        matches: the games, S seeds times P rotations.
+        shares: (S * P, P) the win share of each seat.
         turns: (S * P, P) each seat's place in the turn order of the first round, from 0.
         win_shares: for each agent (S,) the win share of one of its seats on each seed.
     """
@@ -120,7 +120,7 @@ class Played:
 
     @classmethod
     def of(cls, plan: Plan, number: int, matches: Matches) -> Played:
-        """From what was played."""
+        """Make it from the games of a line-up of a plan."""
         line_up = plan.line_ups[number]
         players = line_up.num_players
         # S2: where the first player is drawn, it is by the seed alone.
@@ -138,7 +138,7 @@ class Played:
 
 
 def per_seed(values: npt.NDArray[Any], seats: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """(S,) the means of values (S * P, P) over some of the seats (S * P, P), equally many on each seed."""
+    """Means (S,) of values (S * P, P) over some of the seats (S * P, P), the same number on each seed."""
     number = len(values) // values.shape[1]
     total = np.where(seats, values, 0).reshape(number, -1).sum(axis=1)
     means: npt.NDArray[np.float64] = total / (np.count_nonzero(seats) // number)
@@ -164,7 +164,7 @@ class Summary:
         }  # (S,) for each agent
 
     def _counted(self, kind: str, agent: int) -> list[Played]:
-        """The line-ups of a kind that count for an agent."""
+        """The line-ups of a kind in which an agent counts."""
         return [
             table
             for table in self._played
@@ -172,8 +172,8 @@ class Summary:
             and (agent in dict(table.line_up.lone()) if kind == PAIRS else agent in table.line_up.agents)
         ]
 
-    def _on_same_luck(self, kind: str, agent: int, other: int) -> list[npt.NDArray[np.float64]]:
-        """(S,) and (S,) the win shares of two agents on each seed, each in the other's place among the same others.
+    def _on_same_seeds(self, kind: str, agent: int, other: int) -> list[npt.NDArray[np.float64]]:
+        """Win shares of two agents on each seed, (S,) and (S,), each in the other's place among the same others.
 
         If all of their tables have both of them, their shares at all tables that count for them.
         """
@@ -272,7 +272,7 @@ class Summary:
         rows = []
         for kind in self._kinds:
             for agent, other in combinations(range(len(self._names)), 2):
-                one, two = self._on_same_luck(kind, agent, other)
+                one, two = self._on_same_seeds(kind, agent, other)
                 low, high = difference_interval(one - two)
                 several = self._num_seeds > 1
                 deviation = float((one - two).std(ddof=1)) if several else None
@@ -362,7 +362,7 @@ def _means(counted: Sequence[Played], agent: int) -> Row:
 
 
 def _ahead(played: Sequence[Played], agent: int, opponent: int) -> tuple[float | None, int]:
-    """How often the one had more coins than the other at a common table, equal coins counting half; and the games."""
+    """Share of common tables at which the one had more coins (equal coins count half), and the number of games."""
     points, times, games = 0.0, 0, 0
     for table in played:
         if not {agent, opponent} <= set(table.line_up.agents):
@@ -378,5 +378,5 @@ def _ahead(played: Sequence[Played], agent: int, opponent: int) -> tuple[float |
 
 
 def _rated_places(matches: Matches) -> npt.NDArray[np.int64]:
-    """(N, P) the places; a game that was cut off is a tie of all."""
+    """Places (N, P); a game that was cut off is a tie of all."""
     return np.where(matches.truncated[:, None], 1, matches.places)

@@ -1,4 +1,4 @@
-"""A tournament on the screen: what its tables say, and what they cannot say."""
+"""The tables of a tournament for the screen, with what its number of games can and cannot tell."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from megaland_experiments.strength.tournament import Tournament
 
 PARTIAL_LIMIT = 60
-"""Rows of finished line-ups that are shown when a tournament was stopped."""
+"""Most rows of finished line-ups that are shown when a tournament is stopped."""
 
 
 def show(result: Tournament, console: Console) -> None:
-    """All tables of a tournament, number of players by number of players."""
+    """Print all tables of a tournament, for one number of players after the other."""
     for players in result.settings["players"]:
         console.print(standings_table(result, players))
         if PAIRS in result.settings["lineups"]:
@@ -34,7 +34,7 @@ def show(result: Tournament, console: Console) -> None:
 
 
 def standings_table(result: Tournament, players: int) -> Any:
-    """The agents, best first."""
+    """A table of the agents, best first."""
     table = _table(f"{players} players")
     kinds: Sequence[str] = result.settings["lineups"]
     titles = {PAIRS: f"wins, alone against {players - 1} of another", MIXED: "wins at mixed tables"}
@@ -56,7 +56,7 @@ def standings_table(result: Tournament, players: int) -> Any:
 
 
 def matrix_table(result: Tournament, players: int) -> Any:
-    """Who wins how much, alone among the others."""
+    """A matrix of win shares: one agent alone against each other."""
     order = [row["agent"] for row in _of(result.ratings, players)]
     shares = {(row["agent"], row["opponent"]): row["win_share"] for row in _of(result.head_to_head, players)}
     table = _table(f"{players} players: wins of one (row) against {players - 1} of another (column), in %")
@@ -71,9 +71,9 @@ def matrix_table(result: Tournament, players: int) -> Any:
 
 
 def differences_table(result: Tournament, players: int) -> Any:
-    """Neighbours in the rating, compared on the same luck."""
+    """A table of differences between neighbours in the rating, on the same seeds."""
     order = [row["agent"] for row in _of(result.ratings, players)]
-    table = _table(f"{players} players: win share more than the next, at the same tables on the same luck, in points")
+    table = _table(f"{players} players: lead in win share over the next, same tables and seeds, in points")
     for title in (
         "agent",
         "the next",
@@ -106,7 +106,7 @@ def differences_table(result: Tournament, players: int) -> Any:
 
 
 def seats_table(result: Tournament, players: int) -> Any:
-    """What a seat is worth, whoever sits there."""
+    """A table of the win share of each seat, whoever sits there."""
     table = _table(f"{players} players: wins of each seat, whoever sits there")
     for title in ("place", "by seat", "by turn in the first round"):
         table.add_column(title, justify="right")
@@ -117,14 +117,14 @@ def seats_table(result: Tournament, players: int) -> Any:
 
 
 def what_it_tells(result: Tournament, players: int) -> list[str]:
-    """What the number of games can tell, and what it cannot."""
+    """Sentences on what the number of games can and cannot tell."""
     games = result.settings["games"]
     seeds = -(-games // players)
     sentences = []
     for kind in result.settings["lineups"]:
         rows = [row for row in _of(result.differences, players) if row["kind"] == kind]
         if any(row["deviation"] is None for row in rows):
-            return ["Games on one seed alone cannot tell how sure they are; play more games."]
+            return ["Games on a single seed cannot tell how sure the results are; play more games."]
         widest = max(row["deviation"] for row in rows)
         needed = max(row["games_needed"] for row in rows)
         sentences.append(
@@ -136,7 +136,7 @@ def what_it_tells(result: Tournament, players: int) -> list[str]:
 
 
 def finished_table(rows: Sequence[Row]) -> Any:
-    """The line-ups of a tournament that was stopped."""
+    """A table of the finished line-ups of a tournament that was stopped."""
     more = len(rows) - PARTIAL_LIMIT
     table = _table("Finished line-ups" + (f" (and {more} rows more)" if more > 0 else ""))
     for title in ("players", "line-up", "agent", "games", "wins of a seat", "coins", "place"):

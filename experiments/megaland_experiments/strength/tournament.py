@@ -1,4 +1,4 @@
-"""The arena: agents against each other at the same tables, in the same seats, on the same luck.
+"""Tournaments: agents play against each other at the same tables, in the same seats, on the same seeds.
 
 ``tournament`` plays and returns tidy tables; ``megaland tournament`` shows them, and keeps them in a folder.
 """
@@ -59,27 +59,30 @@ RESULTS_FILE = "results.json"
 
 @dataclass(frozen=True)
 class Tournament:
-    """What came out: tables, each a list of rows as ``pandas.DataFrame`` takes it. They follow from the settings alone.
+    """The results of a tournament: tables, each a list of rows as ``pandas.DataFrame`` takes it.
+
+    They follow from the settings alone.
 
     Shares are win shares: a shared win counts 1 / number of winners, a truncated game 0. ``low`` and ``high`` are 95 %
-    intervals with a seed as the unit. ``par`` is 1 / P, the share among equals. Where a table has the column ``kind``,
-    an agent is counted in ``pairs`` when it sits alone against P - 1 of another, and in ``mixed`` in every seat.
+    confidence intervals with a seed as the unit. ``par`` is 1 / P, the share among equals. Where a table has the column
+    ``kind``, an agent counts in ``pairs`` when it sits alone against P - 1 of another, and in ``mixed`` in every seat.
 
     Attributes:
         settings: what was played.
         ratings: by number of players and agent: ``rating, low, high``, the anchor at 1000 (ratings.py); best first.
         standings: by number of players, kind and agent: ``win_share, low, high, par``, and the means over its games of
-            ``coins``, ``place`` (by coins, equals share the better one), ``decisions`` and ``truncated``.
+            ``coins``, ``place`` (by coins; equals share the better place), ``decisions``, ``rounds`` and ``truncated``.
         head_to_head: by number of players and two agents: ``win_share, low, high`` of the agent alone against P - 1 of
-            the opponent, and ``ahead``, how often it had more coins at any common table, equal coins counting half.
+            the opponent, and ``ahead``, the share of common tables at which it had more coins; equal coins count half.
         differences: by number of players, kind and two agents: ``difference, low, high`` of their win shares, each in
-            the other's place among the same others, on the same luck; ``deviation`` of it from seed to seed, and
-            ``unpaired_deviation``, what that would be had they not shared their luck; ``games_needed`` for each line-up
-            to tell three points apart, four times out of five. If all their tables have both, the shares there.
+            the other's place among the same others, on the same seeds; ``deviation``, its standard deviation from seed
+            to seed, and ``unpaired_deviation``, the same if the two had played on different seeds; ``games_needed`` in
+            each line-up to find a difference of three points four times out of five. If all their tables have both
+            agents, the win shares are those at these tables.
         line_ups: by line-up and agent in it: ``seats``, ``games``, ``win_share, low, high`` of one seat, ``coins``,
             ``place``, ``truncated``.
         seats: by number of players and ``by``: the win share of each ``seat``, and of each place in the ``turn`` order
-            of the first round, over all games. All agents sit in all of them equally often.
+            of the first round, over all games. All agents sit in all seats equally often.
     """
 
     settings: Row
@@ -101,10 +104,10 @@ class Tournament:
     def save(self, folder: str | Path) -> list[Path]:
         """Write ``results.json``, a CSV file for each table, and a picture for each number of players.
 
-        The rule of run_folder.py holds: a folder that holds something else, or other results, is refused.
+        A folder that holds something else, or other results, is refused (run_folder.py).
 
         Returns:
-            The files.
+            The paths of the files.
 
         Raises:
             FolderError: the folder holds something else, or is in use.
@@ -200,25 +203,26 @@ def tournament(
     All line-ups are played on the same seeds, and each seed P times, so that all agents have every seat equally often.
 
     Args:
-        agents: at least two, made or by name (``make_agent``); a mapping says what each shall be called.
-        num_players: P, or several of them.
-        games: how many games each line-up plays; rounded up to a multiple of P.
+        agents: at least two, as objects or by name (``make_agent``); the keys of a mapping are their names.
+        num_players: P, or several numbers of players.
+        games: number of games of each line-up; rounded up to a multiple of P.
         lineups: ``pairs``, ``mixed`` or both (``line_ups.make_line_ups``).
         anchor: the agent that is rated 1000; the first by default.
-        seed: another seed is other luck.
-        config: of the games, but for the number of players; the default is the full game.
-        workers: how many processes play; with more than one, agents must be named rather than made. The result is the
-            same, unless an agent's answers depend on how many it is asked for at once.
-        batch: how many games run at once in each.
-        out: a folder for the games and the results. What it has of the same tournament is not played again. Agents must
-            be named, since a folder cannot say who an object was; ``Tournament.save`` writes the results of any.
-        progress: told the number of games played, and the total.
+        seed: the base seed.
+        config: of the games, except for the number of players; the default is the full game.
+        workers: number of processes that play; with more than one, agents must be given by name. The result is the
+            same, unless an agent's answers depend on the number of decisions in a call.
+        batch: number of games that run at once in each process.
+        out: a folder for the games and the results. Games of the same tournament in it are not played again. Agents
+            must be given by name, since a folder cannot tell which object it was; ``Tournament.save`` writes the
+            results of any agents.
+        progress: called with the number of games played, and the total.
 
     Raises:
-        AgentError: an agent failed, or chose what it may not.
+        AgentError: an agent failed, or chose an illegal action.
         ChildProcessError: a worker process died.
         FolderError: ``out`` holds another tournament or something else, is in use, or has a damaged file.
-        ValueError: there is no such agent, or an argument has no meaning.
+        ValueError: there is no such agent, or an argument is invalid.
     """
     entry = Entry.of(agents, num_players, games, lineups, anchor, seed, config)
     check_workers(entry.plan, workers)
@@ -255,10 +259,10 @@ class Entry:
         seed: int,
         config: MegalandConfig | None,
     ) -> Entry:
-        """The arguments are those of ``tournament``.
+        """Check the arguments of ``tournament``, and make an entry of them.
 
         Raises:
-            ValueError: one of them has no meaning.
+            ValueError: an argument is invalid.
         """
         entrants = agents.items() if isinstance(agents, Mapping) else [(agent_name(agent), agent) for agent in agents]
         names = [name for name, _ in entrants]
@@ -275,7 +279,7 @@ class Entry:
         if anchor is not None and anchor not in names:
             raise ValueError(f"the anchor {anchor!r} does not take part; there are {', '.join(names)}")
         config = MegalandConfig() if config is None else config
-        # A configuration says what is wrong with a number, and makes one of Python of it.
+        # A configuration checks each number, and converts it to Python's int.
         players = list(dict.fromkeys(replace(config, num_players=number).num_players for number in listed))
         if not players:
             raise ValueError("num_players names no number of players")
@@ -302,19 +306,23 @@ class Entry:
             **policies_of(agent for _, agent in entrants if isinstance(agent, str)),
         }
         renamed = [name for name, agent in entrants if agent != name]
-        if renamed:  # so that these results are not taken for those of the agents that have these names
+        if renamed:  # so that nobody takes these results for those of the agents with these names
             settings["objects"] = renamed
         return cls(plan, settings)
 
     @property
     def work(self) -> Work:
-        """What is done in the folder in which it is kept (``tournament``)."""
+        """The work of the folder that keeps the tournament.
+
+        Raises:
+            ValueError: an agent was given as an object.
+        """
         for name in self.settings.get("objects", ()):
             raise ValueError(f"a folder cannot say who {name!r} was: name the agents, or use Tournament.save")
         return Work(TOURNAMENT, self.settings)
 
     def play(self, *, workers: int, batch: int, store: Store | None, progress: Progress | None) -> Tournament:
-        """Play what the store has not."""
+        """Play the games that are not in the store yet."""
         games = play_all(self.plan, workers=workers, batch=batch, store=store, progress=progress)
         played = [Played.of(self.plan, k, matches) for k, matches in enumerate(games)]
         found: dict[str, list[Row]] = {name: [] for name in _TABLES}
@@ -326,7 +334,7 @@ class Entry:
         return Tournament(self.settings, **found)
 
     def finished_line_ups(self, store: Store) -> list[Row]:
-        """The rows of those line-ups that have been played to their end."""
+        """The rows of the line-ups that are finished."""
         return [
             row
             for k in range(len(self.plan.line_ups))
@@ -339,12 +347,15 @@ class Entry:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of ``megaland tournament``."""
+    """Add the arguments of ``megaland tournament``."""
     parser.add_argument(
-        "agents", metavar="AGENT", nargs="+", help="at least two, such as threshold:risk=0.3 (megaland agents)"
+        "agents",
+        metavar="AGENT",
+        nargs="+",
+        help="at least two, such as threshold:risk=0.3 (megaland agents lists them)",
     )
     add_several_players(parser, [DEFAULT_PLAYERS])
-    add_games(parser, DEFAULT_GAMES, "of each line-up, rounded up to all seats")
+    add_games(parser, DEFAULT_GAMES, "of each line-up, rounded up to a multiple of P")
     parser.add_argument(
         "--lineups",
         action=Several,
@@ -353,21 +364,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KIND,...",
         help="pairs: one of each agent against P - 1 of each other; mixed: all choices of P agents (pairs,mixed)",
     )
-    parser.add_argument("--anchor", metavar="AGENT", help=f"who is rated {ANCHOR_RATING:.0f} (the first)")
+    parser.add_argument("--anchor", metavar="AGENT", help=f"agent that is rated {ANCHOR_RATING:.0f} (the first)")
     add_seed(parser)
     add_workers(parser)
     parser.add_argument(
         "--out",
         metavar="DIR",
-        help="results, and the games played so far: the same command again goes on from there "
-        f"({DEFAULT_FOLDER}, or the next that is free)",
+        help="folder for the results and the games; the same command goes on with the games that are in it "
+        f"({DEFAULT_FOLDER}, or the next free name)",
     )
     add_config_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play, show the tables, and write them; when stopped, show those of the line-ups that are finished."""
-
+    """Play, show the tables, and write them; when stopped, show the line-ups that are finished."""
     need(*_NEEDED)
     entry = Entry.of(
         arguments.agents,

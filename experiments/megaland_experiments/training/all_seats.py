@@ -1,9 +1,9 @@
-"""``AllSeatsPPO``: MaskablePPO that learns from every decision of all its seats, instead of one seat a game.
+"""``AllSeatsPPO``: MaskablePPO that learns from every decision of all its seats, instead of one seat per game.
 
-The policy, the loss and the optimiser are sb3-contrib's; what is different is how decisions are collected. Seats are
-asked when the game wants it and not once a step, so what follows a decision is not the next row of a table: a seat is
-paid between two of its decisions, on whosever move, and the next of its own decisions is what a value is carried back
-from. The last decision of each seat waits for its sequel, and is learned from in a later update.
+The policy, the loss and the optimiser are sb3-contrib's; only the collection of decisions is different. A seat is not
+asked at every step, so the successor of a decision is not the next row of a table: rewards arrive between two decisions
+of a seat, on anybody's move, and values are bootstrapped from the next decision of the same seat. The last decision of
+each seat waits for its successor, and is learned from in a later update.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from megaland_env.observation import NUM_FEATURES
 from megaland_env.seats.self_play import Asked, Moment, SelfPlay
 
 NOTHING = -1
-"""In the place of a decision's position: there is none."""
+"""Stands for the position of a decision where there is none."""
 
 SMALLEST_LOG_PROBABILITY = -1e6
-"""Of any action, before masks. A network that goes further has diverged: float32 cannot tell such numbers apart, and
-sb3-contrib's mask, -1e8, would soon forbid nothing any more."""
+"""The least log-probability of an action before masks. A network that goes beyond has diverged: float32 cannot tell
+such numbers apart, and sb3-contrib's mask, -1e8, would soon exclude nothing."""
 
 LARGEST_VALUE = 1e6
-"""Of any decision; a game pays at most some coins."""
+"""The largest value of a decision; a game pays at most some coins."""
 
 CHECKED_ROWS = 1024
-"""Decisions of the roll-out that the updated networks are checked on."""
+"""Number of decisions of the roll-out on which the updated networks are checked."""
 
 COLUMNS = {
     "kinds": ((), np.uint8),
@@ -46,22 +46,22 @@ COLUMNS = {
     "values": ((), np.float32),
     "log_probs": ((), np.float32),
 }
-"""What is kept of a decision: names, shapes and types."""
+"""The columns of a decision: names, shapes and dtypes."""
 
 
 class DivergedError(ValueError):
-    """Training that produced numbers that are not finite, or so large that they are of no use.
+    """Raised when training has produced numbers that are not finite, or too large to be of use.
 
-    The message says after how many decisions, with those of the update that failed, and what was found.
+    The message says at which number of decisions (with those of the update that failed), and what was found.
     """
 
 
 class DecisionBuffer:
-    """Decisions with what followed them, in the place of sb3-contrib's roll-out buffer.
+    """Decisions with their advantages, in the place of sb3-contrib's roll-out buffer.
 
     Attributes:
-        values: (B,) what the policy expected at each decision.
-        returns: (B,) what it shall expect: the values with the advantages.
+        values: (B,) value of each decision, by the policy that made it.
+        returns: (B,) targets of the values: the values plus the advantages.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class DecisionBuffer:
         self.returns = np.zeros(0, np.float32)
 
     def fill(self, columns: Mapping[str, npt.NDArray[Any]], advantages: npt.NDArray[np.float32]) -> None:
-        """Put in a roll-out."""
+        """Replace the content by a roll-out."""
         self._columns = {name: torch.from_numpy(column) for name, column in columns.items()}
         self.values = columns["values"]
         self.returns = columns["values"] + advantages
@@ -77,12 +77,12 @@ class DecisionBuffer:
         self._returns = torch.from_numpy(self.returns)
 
     def some_observations(self, number: int) -> torch.Tensor:
-        """(at most ``number``, D) the observations of decisions from all over the roll-out."""
+        """Observations, at most ``number`` rows (., D), of decisions spread over the roll-out."""
         observations = self._columns["observations"]
         return observations[:: -(-len(observations) // number)]
 
     def get(self, batch_size: int) -> Generator[MaskableRolloutBufferSamples, None, None]:
-        """All decisions in a new order, in as many batches as there are whole ones, all of one size within 1."""
+        """Yield all decisions in random order, in ``size // batch_size`` batches whose sizes differ by at most 1."""
         order = torch.randperm(self.values.size)
         for rows in order.tensor_split(max(1, self.values.size // batch_size)):
             part = {name: column[rows] for name, column in self._columns.items()}
@@ -101,17 +101,17 @@ class AllSeatsPPO(MaskablePPO):
     """MaskablePPO on ``SelfPlay``.
 
     Args:
-        games: with the learner's seats.
-        decisions: collected between two updates; the first time fewer are learned from, since the last of each seat
-            waits.
-        **settings: of MaskablePPO, but for those of its roll-outs.
+        games: the games with the learner's seats.
+        decisions: number of decisions collected between two updates; the first update learns from fewer, since the last
+            decision of each seat waits.
+        **settings: settings of MaskablePPO, except for those of its roll-outs.
 
     Attributes:
         games: as given.
-        illegal_actions: number of actions chosen that are not legal. The first one ends the training
-            (``DivergedError``), so it is 0 in every run that goes on.
+        illegal_actions: number of illegal actions chosen. The first one ends the training (``DivergedError``), so it is
+            0 in every run that goes on.
         collected: number of decisions collected so far in this roll-out.
-        moment: what the last decision moment brought; for callbacks, in ``on_step``.
+        moment: result of the last decision moment, for callbacks in ``on_step``.
         entropy_by_kind: for each kind of decision (by its label), the mean of -log p of the chosen actions in the last
             roll-out: an unbiased estimate of the policy's entropy there.
     """
@@ -130,7 +130,7 @@ class AllSeatsPPO(MaskablePPO):
         self.collected = 0
         self.moment: Moment | None = None
         self.entropy_by_kind: dict[str, float] = {}
-        # What waits for its sequel: the last decision of each seat, and what each seat was paid since.
+        # Waiting for their successors: the last decision of each seat, with the rewards of the seat since then.
         self._waiting: dict[str, npt.NDArray[Any]] = {
             name: np.zeros((0, *shape), dtype) for name, (shape, dtype) in COLUMNS.items()
         }
@@ -138,12 +138,12 @@ class AllSeatsPPO(MaskablePPO):
         self._paid = np.zeros(games.num_seats, np.float32)
 
     def waiting(self) -> dict[str, torch.Tensor]:
-        """What waits for the next roll-out, for a checkpoint between two updates."""
+        """Return the decisions that wait for the next roll-out, for a checkpoint between two updates."""
         arrays = {**self._waiting, "seats": self._waiting_seats, "paid": self._paid}
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def wait(self, waiting: Mapping[str, torch.Tensor]) -> None:
-        """The reverse of ``waiting``."""
+        """Restore what ``waiting`` returned."""
         self._waiting = {name: waiting[name].numpy() for name in COLUMNS}
         self._waiting_seats, self._paid = waiting["seats"].numpy(), waiting["paid"].numpy()
 
@@ -151,7 +151,7 @@ class AllSeatsPPO(MaskablePPO):
         """Learn from ``total_timesteps`` decisions, as MaskablePPO's method does.
 
         Raises:
-            DivergedError: the networks are of no use any more; the error comes before anything is saved.
+            DivergedError: the networks are unusable; nothing has been saved since they are.
         """
         if reset_num_timesteps:
             self.num_timesteps = 0
@@ -160,8 +160,8 @@ class AllSeatsPPO(MaskablePPO):
         callback.init_callback(self)
         callback.on_training_start(locals(), globals())
         while self.num_timesteps < total:
-            # Before the decisions are collected: with the last of them more than the total may have been learned from,
-            # and less than nothing would remain; a rate that falls to 0 would then be below it.
+            # Before the decisions are collected: the last of them may exceed the total, so that the progress remaining
+            # would be negative, and with it a learning rate that falls to 0.
             self._update_current_progress_remaining(self.num_timesteps, total)
             if not self._collect(callback):
                 break
@@ -173,10 +173,10 @@ class AllSeatsPPO(MaskablePPO):
         return self
 
     def check(self) -> None:
-        """Check the last update: its losses, the parameters, and what the networks say to some of its decisions.
+        """Check the last update: its losses, the parameters, and the networks' answers to some of its decisions.
 
         Raises:
-            DivergedError: something is not finite, or some action has nearly no logit.
+            DivergedError: a number is not finite, or beyond ``SMALLEST_LOG_PROBABILITY`` or ``LARGEST_VALUE``.
         """
         for name, value in self.logger.name_to_value.items():
             if name.startswith("train/") and name.endswith("loss") and not np.isfinite(value):
@@ -201,15 +201,15 @@ class AllSeatsPPO(MaskablePPO):
         return DivergedError(f"the policy has diverged at {self.num_timesteps:,} decisions: {reason}")
 
     def _collect(self, callback: BaseCallback) -> bool:
-        """Play until there is enough to learn from."""
+        """Play until there are enough decisions to learn from; return False if the callback ends the training."""
         self.policy.set_training_mode(False)
         callback.on_rollout_start()
         parts = {name: [column] for name, column in self._waiting.items()}
         bounds = [self._waiting_seats.size]  # where the decisions of each moment end
         last = np.full(self.games.num_seats, NOTHING)  # the position of each seat's last decision
         last[self._waiting_seats] = np.arange(self._waiting_seats.size)
-        sequels = []  # for some decisions: what was paid after them, the seat's next decision, and the value if none
-        followed = 0  # decisions whose sequel is known; advantages are normalised, so an update needs two of them
+        sequels = []  # for some decisions: the reward after them, the seat's next decision, and the value if none
+        followed = 0  # decisions whose successor is known; advantages are normalised, so an update needs two of them
         while bounds[-1] < self.decisions + bounds[0] or followed < 2:
             asked = self.games.asked()
             seats = asked.seats
@@ -263,7 +263,7 @@ class AllSeatsPPO(MaskablePPO):
         return True
 
     def _choose(self, asked: Asked) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """(M,) actions drawn from the policy, the values, and the log-probabilities of the actions.
+        """Draw actions (M,) from the policy; return them with the values and the actions' log-probabilities.
 
         Raises:
             DivergedError: the networks' answers are not finite, or an illegal action was chosen.
@@ -271,7 +271,7 @@ class AllSeatsPPO(MaskablePPO):
         try:
             with torch.no_grad():
                 chosen, valued, logged = self.policy(torch.from_numpy(asked.observations), action_masks=asked.masks)
-        except (RuntimeError, ValueError) as error:  # PyTorch does not draw from probabilities that are none
+        except (RuntimeError, ValueError) as error:  # PyTorch refuses to draw from invalid probabilities
             if not any(word in str(error) for word in ("probability tensor", "constraint")):
                 raise
             raise self._diverged(f"no action can be drawn: {str(error).splitlines()[0]}") from error
@@ -285,7 +285,7 @@ class AllSeatsPPO(MaskablePPO):
         return actions, values, log_probs
 
     def _values_at_cut_off(self, moment: Moment) -> npt.NDArray[np.float32]:
-        """(S,) what a seat could have expected where its game was cut off (D4), as SB3 has it; 0 for all others."""
+        """Values (S,) of the last observations of games that were cut off (D4), as in SB3; 0 for all other seats."""
         values = np.zeros(self.games.num_seats, np.float32)
         if moment.cut_off.size:
             with torch.no_grad():

@@ -26,15 +26,15 @@ from megaland_experiments.training.config import ITSELF
 from megaland_experiments.training.league import League
 
 FORMAT, OLDER_FORMAT = "megaland-checkpoint/4", "megaland-checkpoint/3"
-"""The older one has no checksums; it is read for its networks only (``warm_start``)."""
+"""The older format has no checksums; only its networks are read (``warm_start``)."""
 KEPT = 2
-"""Number of checkpoints kept; a run goes on from the one before the last if the last is damaged."""
+"""Number of checkpoints that are kept; if the last is damaged, a run goes on from the one before."""
 
 MODEL, STATE, GAMES = "model.pt", "state.json", "games.json"
 MOST_BYTES = {MODEL: 1 << 32, STATE: 1 << 26, GAMES: 1 << 30}
 """Larger files are not read."""
 DAMAGED = ".damaged"
-"""Ending of a checkpoint that could not be used and is kept for whoever wants to look at it."""
+"""Ending of the name of a checkpoint that could not be used, and is kept for inspection."""
 
 
 class CheckpointError(ValueError):
@@ -42,15 +42,15 @@ class CheckpointError(ValueError):
 
 
 def save_checkpoint(folder: Path, model: AllSeatsPPO, league: League, extra: dict[str, Any]) -> Path:
-    """Save a run between an update and the next roll-out; with what ``load_checkpoint`` gives back it goes on exactly.
+    """Save a run between an update and the next roll-out, so that ``load_checkpoint`` can continue it exactly.
 
-    If there is a checkpoint at these steps already, it stays: a run has only one state there.
+    A checkpoint that is already there at this number of steps stays: a run has only one state there.
 
     Args:
-        folder: where all the checkpoints of the run lie.
-        model: with its optimiser, counters and games.
-        league: with its names and strengths; the policies lie in their own folders.
-        extra: what else the caller wants back, as ``json.dumps`` takes it.
+        folder: the folder of all checkpoints of the run.
+        model: the model, with its optimiser, counters and games.
+        league: the league; its names and strengths are saved, since the policies have their own folders.
+        extra: what else ``load_checkpoint`` shall return, as ``json.dumps`` takes it.
 
     Raises:
         OSError: it cannot be written; ``filename`` says where, and nothing has changed.
@@ -65,7 +65,7 @@ def save_checkpoint(folder: Path, model: AllSeatsPPO, league: League, extra: dic
         "waiting": model.waiting(),
         "torch_rng_state": torch.get_rng_state(),
     }
-    # Into memory first: PyTorch's own writer says in its own way that the disk is full, and without the file's name.
+    # Into memory first: PyTorch's own writer reports a full disk without the name of the file.
     content = io.BytesIO()
     torch.save(tensors, content)
     seated = [league.name(agent) for agent in model.games.agents]
@@ -84,13 +84,13 @@ def save_checkpoint(folder: Path, model: AllSeatsPPO, league: League, extra: dic
         (temporary / GAMES).write_text(json.dumps(model.games.snapshot()) + "\n", encoding="utf-8")
         seal(temporary)
     for old in checkpoints(folder)[:-KEPT]:
-        with suppress(OSError):  # the next one will remove it
+        with suppress(OSError):  # the next checkpoint removes it
             remove_folder(old)
     return target
 
 
 def set_aside(checkpoint: Path) -> Path:
-    """Rename a checkpoint that cannot be used, so that it is not taken for one again; returns where it is now."""
+    """Rename a checkpoint that cannot be used, so that it is not tried again; return its new path."""
     aside = checkpoint.with_name(f"{checkpoint.name}{DAMAGED}")
     if aside.exists():
         remove_folder(aside)
@@ -126,7 +126,7 @@ def last_networks(run: Path) -> dict[str, torch.Tensor]:
 
 
 def load_checkpoint(checkpoint: Path, model: AllSeatsPPO, league: League) -> dict[str, Any]:
-    """Bring a new model, with its games, and a new league to where the checkpoint was saved.
+    """Restore a new model, with its games, and a new league from a checkpoint.
 
     A league snapshot that is missing or damaged is dropped with a warning. If it has seats in the games, the newest of
     the others takes them, or the learner if there is none.
@@ -135,7 +135,7 @@ def load_checkpoint(checkpoint: Path, model: AllSeatsPPO, league: League) -> dic
         What was saved as ``extra``.
 
     Raises:
-        CheckpointError: it is damaged, or of another kind of run; model and league are then of no use any more.
+        CheckpointError: it is damaged, or of another kind of run; model and league are unusable then.
     """
     try:
         state = _state(checkpoint)
@@ -154,7 +154,7 @@ def load_checkpoint(checkpoint: Path, model: AllSeatsPPO, league: League) -> dic
         torch.set_rng_state(tensors["torch_rng_state"])
         extra: dict[str, Any] = state["extra"]
         return extra
-    except Exception as error:  # whatever is wrong with a file shows in its own way
+    except Exception as error:  # a damaged file can raise nearly anything
         raise CheckpointError(f"the checkpoint {checkpoint} cannot be used: {error}") from error
 
 
@@ -178,7 +178,7 @@ def _tensors(checkpoint: Path, version: str) -> dict[str, Any]:
 
 
 def _restore_league(league: League, strengths: dict[str, float], seated: list[str]) -> list[str]:
-    """Take in the snapshots; returns who has the seats."""
+    """Add the snapshots to the league; return the names of the agents in the seats."""
     for name, strength in strengths.items():
         league.add(name, strength)
     damaged = []

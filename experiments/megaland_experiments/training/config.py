@@ -1,4 +1,4 @@
-"""What a training run is asked for, with its presets; ``train.py`` does it."""
+"""The configuration of a training run, and its presets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from megaland_env import MegalandConfig
 from megaland_env.rewards import Reward, Shaped, make_reward
 
 ITSELF, SNAPSHOTS = "itself", "snapshots"
-"""Among the opponents: the policy as it is now, and the league's earlier snapshots of it."""
+"""Names among the opponents: the current policy, and the league's earlier snapshots of it."""
 
 
 OPPONENTS = {ITSELF: 0.65, SNAPSHOTS: 0.1, "planner": 0.15, "threshold": 0.08, "random": 0.02}
@@ -26,61 +26,62 @@ def shares_text(shares: Mapping[str, float]) -> str:
 
 
 def _option(default: Any, help: str) -> Any:
-    """A field of the configuration, with the help of its command line option."""
+    """Declare a field of the configuration, with the help text of its command line option."""
     return field(default=default, metadata={"help": help})
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """What ``train`` is asked for; each field says what it is, and is an option of ``megaland train``.
+    """The configuration of a training run. Each field is also an option of ``megaland train``, with this help text.
 
     Raises:
         ValueError: a field is invalid.
     """
 
-    folder: str = _option("", "of the run (runs/ppo-1, or the next one that is free or has the same run)")
-    total_steps: int = _option(2_000_000, "decisions to learn from in all, such as 2e6")
-    players: tuple[int, ...] = _option((2, 3, 4, 5), "at the tables; all sizes are trained at once")
-    markets: tuple[str, ...] = _option(("spread",), "of the games: spread, random or both")
-    seed: int = _option(0, "of the networks, the games and the drawn actions")
-    threads: int = _option(1, "of PyTorch; with so small a network more than one hardly helps")
+    folder: str = _option("", "folder of the run (runs/ppo-1, or the next name that is free or has the same run)")
+    total_steps: int = _option(2_000_000, "total number of decisions to learn from, such as 2e6")
+    players: tuple[int, ...] = _option((2, 3, 4, 5), "numbers of players; all are trained at once")
+    markets: tuple[str, ...] = _option(("spread",), "markets of the games: spread, random or both")
+    seed: int = _option(0, "seed of the networks, the games and the drawn actions")
+    threads: int = _option(1, "number of PyTorch's threads; more than one hardly helps a network of this size")
 
-    num_envs: int = _option(1024, "games at once")
-    rollout: int = _option(32_768, "decisions between two updates")
-    batch_size: int = _option(4096, "decisions in each gradient step")
-    n_epochs: int = _option(4, "passes over the decisions in each update")
-    learning_rate: float = _option(2e-3, "at the beginning; it falls linearly to 0")
+    num_envs: int = _option(1024, "number of games played at once")
+    rollout: int = _option(32_768, "number of decisions between two updates")
+    batch_size: int = _option(4096, "number of decisions in each gradient step")
+    n_epochs: int = _option(4, "number of passes over the decisions in each update")
+    learning_rate: float = _option(2e-3, "learning rate at the beginning; it falls linearly to 0")
     gamma: float = _option(1.0, "discount per decision")
-    gae_lambda: float = _option(0.95, "of the generalised advantage estimate")
-    clip_range: float = _option(0.2, "of the probability ratio")
+    gae_lambda: float = _option(0.95, "lambda of the generalised advantage estimate")
+    clip_range: float = _option(0.2, "clipping range of the probability ratio")
     ent_coef: float = _option(0.01, "weight of the entropy bonus at the beginning; it falls linearly to 0")
     vf_coef: float = _option(0.5, "weight of the value loss")
-    max_grad_norm: float = _option(0.5, "longest gradient")
-    hidden: tuple[int, ...] = _option((128, 128), "hidden layers of the policy network, and of the value network")
-    activation: str = _option("relu", "between the layers: tanh or relu")
+    max_grad_norm: float = _option(0.5, "largest norm of a gradient")
+    hidden: tuple[int, ...] = _option((128, 128), "sizes of the hidden layers of the policy and of the value network")
+    activation: str = _option("relu", "activation between the layers: tanh or relu")
     warm_start: str = _option(
-        "", "run whose last networks this one begins with, with a new optimiser; without it they are drawn at random"
+        "",
+        "folder of a run whose last networks this one begins with, with a new optimiser; default: random networks",
     )
-    reward: str = _option("shaped", "win, coins or shaped (with the same discount)")
+    reward: str = _option("shaped", "reward: win, coins or shaped (with the same discount)")
 
     opponents: dict[str, float] = field(
         default_factory=OPPONENTS.copy,
         metadata={
-            "help": "who has the seats other than the learner's, and how often: agents, itself and its snapshots "
+            "help": "opponents in the other seats, with their shares: agents, itself and its snapshots "
             f"({shares_text(OPPONENTS)})"
         },
     )
     same_opponent_share: float = _option(
         0.0, "share of the games in which all seats other than the learner's have the same opponent"
     )
-    snapshot_every: int = _option(500_000, "decisions between two snapshots")
-    snapshots_kept: int = _option(4, "in the league; the easiest leaves")
+    snapshot_every: int = _option(500_000, "number of decisions between two snapshots")
+    snapshots_kept: int = _option(4, "number of snapshots in the league; the easiest leaves")
 
-    checkpoint_every: int = _option(500_000, "decisions between two checkpoints")
-    anchor_every: int = _option(250_000, "decisions between two measurements of its strength, for the learning curve")
-    anchor_games: int = _option(500, "in each of them; 0 for none")
-    eval_games: int = _option(4000, "in each evaluation at the end; 0 for none")
-    eval_sampled: bool = _option(False, "evaluate actions drawn by their probabilities, not the most likely ones")
+    checkpoint_every: int = _option(500_000, "number of decisions between two checkpoints")
+    anchor_every: int = _option(250_000, "number of decisions between two points of the learning curve")
+    anchor_games: int = _option(500, "number of games in each measurement of the learning curve; 0 for none")
+    eval_games: int = _option(4000, "number of games in each evaluation at the end; 0 for none")
+    eval_sampled: bool = _option(False, "evaluate with actions drawn from the policy instead of the most likely ones")
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -114,20 +115,20 @@ class TrainConfig:
         self.reward_function()
 
     def game_configs(self) -> list[MegalandConfig]:
-        """The full game for each number of players and each way to choose a market."""
+        """Configurations of the full game, one for each number of players and each kind of market."""
         return [MegalandConfig(players, market=market) for players in self.players for market in self.markets]
 
     def reward_function(self) -> Reward:
-        """The reward, with the learner's discount if it has one."""
+        """Make the reward, with the learner's discount if the reward has one."""
         return Shaped(self.gamma) if self.reward == "shaped" else make_reward(self.reward)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as ``json.dumps`` takes them."""
+        """Return the fields as ``json.dumps`` takes them."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainConfig:
-        """The reverse of ``to_dict``.
+        """Make a configuration of what ``to_dict`` returns.
 
         Raises:
             ValueError: a field is unknown or invalid.
@@ -138,21 +139,21 @@ class TrainConfig:
         unknown = set(values) - {each.name for each in fields(cls)}
         if unknown:
             raise ValueError(f"a training run has no field {sorted(unknown)[0]!r}")
-        arguments: dict[str, Any] = {  # what they are is checked by the class
+        arguments: dict[str, Any] = {  # checked by the class
             name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
         }
         return cls(**arguments)
 
 
 _FORMER_NAMES = {"alike": "same_opponent_share"}
-"""Of fields, in runs of version 0.1.0."""
+"""Names of fields in runs of version 0.1.0, and what they are called now."""
 
 
 def whole_number(value: object, name: str) -> int:
-    """A whole number, which may be a float without a fraction, such as 1e6.
+    """Convert a whole number, which may be a float without a fraction, such as 1e6.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the value is something else.
     """
     if (
         isinstance(value, (int, float, np.integer, np.floating))
@@ -182,4 +183,4 @@ PRESETS: dict[str, dict[str, Any]] = {
         "anchor_games": 2000,
     },
 }
-"""What each preset changes of the defaults of ``TrainConfig``."""
+"""The presets: fields of ``TrainConfig`` that differ from their defaults."""

@@ -1,4 +1,4 @@
-"""What the learner logs, as a file for TensorBoard."""
+"""The learner's log as a file for TensorBoard."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from megaland_experiments.shared.output import warn
 
 
 class TensorBoardFile(KVWriter):
-    """The scalars of each update, as an event file.
+    """A writer of the scalars of each update to an event file.
 
-    Stable-Baselines3's own writer hands them to a thread, which answers a full disk with a traceback of its own. Here
-    they are written at once, and a file that cannot be written is a warning: training goes on without it.
+    Stable-Baselines3's own writer hands them to a thread, which prints a traceback when the disk is full. Here they are
+    written at once, and a file that cannot be written is a warning: training goes on without it.
 
     Args:
-        folder: of the run's event files; made if need be.
+        folder: the folder of the run's event files; made if it is missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -32,13 +32,13 @@ class TensorBoardFile(KVWriter):
         self._path = folder / f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.0"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = self._path.open("ab", buffering=0)  # nothing is left that would fail again when it is closed
+            self._file = self._path.open("ab", buffering=0)  # so that closing writes nothing, and cannot fail again
         except OSError as error:
             self._give_up(error)
         self._put(Event(file_version="brain.Event:2"))
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
-        """Write what is a number, as the values of this step."""
+        """Write all numbers as the values of this step."""
         values = [
             Summary.Value(tag=name, simple_value=float(value))
             for name, value in sorted(key_values.items())

@@ -1,15 +1,15 @@
-"""``megaland export``: a trained policy as an ONNX model, for programs that have neither Python nor this package.
+"""``megaland export``: write a trained policy as an ONNX model, for programs without Python or this package.
 
-The model takes decisions as this package encodes them, and answers what the agent ``ppo`` would. Inputs:
+The model takes decisions as this package encodes them, and answers as the agent ``ppo`` does. Inputs:
 
 - ``observation`` (batch, D) float32: the features, in the order of the metadata;
 - ``action_mask`` (batch, 40) bool: the legal actions, at least one in each row.
 
-Outputs, of which a run of the model computes only those that it is asked for:
+Outputs, of which a runtime computes only those that are requested:
 
-- ``logits`` (batch, 40) float32: what the network says to each action, minus infinity where that is not legal;
+- ``logits`` (batch, 40) float32: the network's logits, minus infinity for illegal actions;
 - ``probabilities`` (batch, 40) float32: their softmax, to draw from as the agent does with ``greedy=False``;
-- ``action`` (batch,) int64: the most likely legal action, which the agent takes.
+- ``action`` (batch,) int64: the most likely legal action, which the agent takes by default.
 
 Metadata: ``features_version``, and as JSON the lists of names ``features`` and ``actions``, and ``provenance``.
 """
@@ -34,7 +34,7 @@ from megaland_env.observation import FEATURES, FEATURES_VERSION, NUM_FEATURES
 from megaland_experiments.shared.output import check_writable, going_on, say, versions
 
 OPSET = 13
-"""Of 2020: all that is needed here, and known to nearly every runtime that there is; so is its file format, below."""
+"""The operator set of 2020: it has all that is needed, and nearly every runtime knows it and the file format below."""
 FILE_FORMAT = 7
 NODES = {nn.Tanh: "Tanh", nn.ReLU: "Relu"}
 
@@ -57,7 +57,7 @@ def export_onnx(policy: str | Path, path: str | Path) -> Path:
 
 
 def onnx_model(network: nn.Sequential, provenance: dict[str, Any]) -> onnx.ModelProto:
-    """What ``load_policy`` gives, as a model with the inputs and outputs above."""
+    """Convert what ``load_policy`` returns to a model with the inputs and outputs above."""
     nodes, weights = [], [numpy_helper.from_array(np.array(-np.inf, np.float32), "not_legal")]
     last = "observation"
     for number, module in enumerate(network):
@@ -112,7 +112,7 @@ def onnx_model(network: nn.Sequential, provenance: dict[str, Any]) -> onnx.Model
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the model, and say what is in it."""
+    """Write the model, and print its inputs and outputs."""
     command = shlex.join(["megaland", "export", arguments.policy, "--onnx", arguments.out])
     with going_on(f"to write it again: {command}"):
         written = export_onnx(arguments.policy, arguments.out)

@@ -1,4 +1,4 @@
-"""Who the learner plays against while it trains: itself, fixed agents, and earlier snapshots of itself."""
+"""The league: the learner's opponents in training, which are itself, fixed agents, and its earlier snapshots."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from megaland_env.seats.self_play import SelfPlay
 from megaland_experiments.training.config import ITSELF, SNAPSHOTS
 
 MEMORY = 2000
-"""Over how many of its seats the strength of a snapshot is averaged."""
+"""Number of seats over which the strength of a snapshot is averaged."""
 
 EQUAL = 1.0
-"""The strength of one that wins as often as the others at its tables."""
+"""The strength of a snapshot that wins as often as the others at its tables."""
 
 
 class League:
@@ -29,14 +29,14 @@ class League:
     called as these are, so a league is saved by its names and strengths alone.
 
     Args:
-        shares: of agents by name, of ``ITSELF`` and of ``SNAPSHOTS``.
-        most_snapshots: kept at once.
-        folder: where the snapshots lie.
+        shares: share of the seats of each agent by name, of ``ITSELF`` and of ``SNAPSHOTS``.
+        most_snapshots: largest number of snapshots.
+        folder: the folder of the snapshots.
         announced_only: whether the agents were named by a file rather than by a person, so that only announced agents
             may be made (``megaland_env.agent.announced_only``).
 
     Attributes:
-        strengths: of the snapshots in the league, by name, oldest first.
+        strengths: strength of each snapshot in the league by name, oldest first.
     """
 
     def __init__(
@@ -51,26 +51,26 @@ class League:
         self.strengths: dict[str, float] = {}
 
     def path(self, name: str) -> Path:
-        """Where the snapshot of this name belongs.
+        """Path of the snapshot of this name.
 
         Raises:
-            ValueError: snapshots have no such names; this one might lead out of the folder.
+            ValueError: no snapshot has such a name; it might lead out of the folder.
         """
         if not re.fullmatch("[0-9a-z]+", name):
             raise ValueError(f"{name!r} is not the name of a snapshot")
         return self._folder / name
 
     def add(self, name: str, strength: float = EQUAL) -> None:
-        """Take in the snapshot at ``path(name)``; if there are too many, the easiest of the others leaves."""
+        """Add the snapshot at ``path(name)``; if there are too many, the easiest of the others leaves."""
         if self._snapshot_share > 0 and self._most_snapshots > 0:
-            self._agents.pop(name, None)  # whatever had that name before
+            self._agents.pop(name, None)  # an earlier one of that name
             self.strengths.pop(name, None)
             if len(self.strengths) == self._most_snapshots:
                 del self.strengths[min(self.strengths, key=lambda other: self.strengths[other])]
             self.strengths[name] = strength
 
     def drop(self, name: str) -> None:
-        """Take a snapshot out, if it is in."""
+        """Remove a snapshot, if it is there."""
         self._agents.pop(name, None)
         self.strengths.pop(name, None)
 
@@ -79,26 +79,32 @@ class League:
         return max(self.strengths, default=ITSELF)
 
     def note(self, agent: Agent, seats: int, wins: float) -> None:
-        """An opponent had so many seats in games that are over, and won so often, in units of a fair share."""
+        """Record the results of an opponent.
+
+        Args:
+            agent: the opponent.
+            seats: number of its seats in games that have ended.
+            wins: number of its wins there, in units of a fair share.
+        """
         name = self.name(agent)
         if name in self.strengths:
             forgotten = math.exp(-seats / MEMORY)
             self.strengths[name] = forgotten * self.strengths[name] + (1 - forgotten) * wins / seats
 
     def pool(self) -> list[tuple[Agent, float]]:
-        """The opponents with their shares, for ``SelfPlay``; the learner itself as long as there is nobody else."""
+        """The opponents with their shares, for ``SelfPlay``; the learner itself if there is no other."""
         pool = [(self.agent(name), share) for name, share in self._fixed.items()]
-        squares = {name: max(strength, 0.05) ** 2 for name, strength in self.strengths.items()}  # none is forgotten
+        squares = {name: max(strength, 0.05) ** 2 for name, strength in self.strengths.items()}  # each still plays
         whole = sum(squares.values())
         pool += [(self.agent(name), self._snapshot_share * square / whole) for name, square in squares.items()]
         return pool or [(SelfPlay.itself, 1.0)]
 
     def agent(self, name: str) -> Agent:
-        """The agent of a name, made when first needed; it may have left the league and still play its last games.
+        """The agent of a name, made when first needed. A snapshot that has left the league may still finish its games.
 
         Raises:
-            PolicyError: it is a snapshot that is missing or damaged.
-            ValueError: there is no such agent, or it may not be named by a file.
+            PolicyError: the snapshot is missing or damaged.
+            ValueError: there is no such agent, or a file must not name it.
         """
         if name not in self._agents:
             if name in self._fixed:
@@ -113,12 +119,12 @@ class League:
         return next(name for name, known in self._agents.items() if known is agent)
 
     def forget_all_but(self, names: list[str]) -> None:
-        """Forget the agents that nobody plays against any more."""
+        """Forget the agents that are neither in the league nor in ``names``."""
         keep = {ITSELF, *names, *self._fixed, *self.strengths}
         self._agents = {name: agent for name, agent in self._agents.items() if name in keep}
 
     def describe(self) -> str:
-        """For the progress bar: ``"itself, planner, 5 snapshots"``."""
+        """Describe the opponents for the progress bar: ``"itself, planner, 5 snapshots"``."""
         number = len(self.strengths)
         snapshots = [f"{number} snapshot{'s' if number > 1 else ''}"] if number else []
         return ", ".join([*self._fixed, *snapshots])

@@ -1,7 +1,7 @@
-"""Learning curves: how often a policy wins against fixed agents while it learns, over steps and over minutes.
+"""Learning curves: a policy's win share against fixed agents while it learns, over decisions and over time.
 
-``python -m megaland_experiments.training.learning_curves LABEL=RUN... --out curve.png`` draws those of several training
-runs.
+``python -m megaland_experiments.training.learning_curves LABEL=RUN... --out curve.png`` draws the curves of several
+training runs.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ANCHOR_COLUMNS = ("steps", "seconds", "cpu_seconds", "players", "anchor", "win_share", "low", "high")
-"""Of ``anchors.csv``: decisions learned from, the seconds and the processor's seconds spent on it (without measuring),
-and the win share of one learner among so many players, all others of them the anchor, with its 95 % interval."""
+"""Columns of ``anchors.csv``: the number of decisions learned from, the seconds and the processor seconds spent on them
+(without measuring), the number of players, the anchor that has all seats but one, and the win share of the learner in
+that seat with its 95 % interval."""
 
 UPDATE_COLUMNS = {
     "steps": "time/total_timesteps",
@@ -46,29 +47,29 @@ UPDATE_COLUMNS = {
     "clip_fraction": "train/clip_fraction",
     "explained_variance": "train/explained_variance",
 }
-"""Of ``progress.csv``, with the names that the learner logs them by."""
+"""Columns of ``progress.csv``, with their names in the learner's log."""
 
 
 MOST_BYTES = 1 << 28
-"""A larger file is not read as a curve."""
+"""Size of the largest file that is read as a curve."""
 
 LINES: dict[str, Literal["-", "--"]] = {"planner": "-", "threshold": "--"}
 POINTS = {"planner": "o", "threshold": "s"}
-"""How each anchor's curve is drawn, and one that has a single point, which makes no line."""
+"""The line of each anchor's curve, and the marker of a curve that has a single point."""
 
 
 class CurveFile:
-    """A CSV file that grows, row by row; a run that is resumed goes on with it.
+    """A CSV file that grows row by row; a resumed run goes on with it.
 
     Args:
         path: the file.
         columns: names of the columns; the first is the number of steps.
-        steps: later rows are dropped, and one that was cut short; they belong to what was lost when a run was stopped.
-        together: number of rows that are written at a time. Of the rows of one number of steps only so many are kept,
-            and none if there are fewer.
+        steps: number of steps at which the run goes on; later rows and incomplete ones are dropped.
+        together: number of rows that are written at a time. Of the rows of one number of steps only the first
+            ``together`` are kept, and none if there are fewer.
 
     Attributes:
-        kept: the numbers of steps of the rows that were kept.
+        kept: the numbers of steps of the kept rows.
 
     Raises:
         OSError: the file cannot be written; ``filename`` is ``path``.
@@ -84,17 +85,17 @@ class CurveFile:
         self._path = path
         lines = [",".join(columns), *(row for group in groups.values() for row in group)]
         write_text(path, "\n".join(lines) + "\n")
-        # Without a buffer: what could not be written would otherwise fail again when the file is closed.
+        # Without a buffer: a failed write would otherwise fail again when the file is closed.
         self._file = path.open("ab", buffering=0)
 
     def write(self, *rows: Sequence[Any]) -> None:
-        """Write rows, at once.
+        """Write rows without delay.
 
         Raises:
-            OSError: they cannot be written; ``filename`` is that of the file.
+            OSError: they cannot be written; ``filename`` is ``path``.
         """
         text = io.StringIO()
-        # All digits of NumPy's float32 too, so that a run that was resumed has the same.
+        # All digits, also of NumPy's float32, so that a resumed run writes the same ones.
         csv.writer(text, lineterminator="\n").writerows(
             [float(value) if isinstance(value, np.floating) else value for value in row] for row in rows
         )
@@ -109,7 +110,7 @@ class CurveFile:
         """Make the rows durable, before a checkpoint counts on them.
 
         Raises:
-            OSError: they do not reach the disk; ``filename`` is that of the file.
+            OSError: they do not reach the disk; ``filename`` is ``path``.
         """
         try:
             os.fsync(self._file.fileno())
@@ -122,7 +123,7 @@ class CurveFile:
 
 
 def _whole_rows(path: Path, cells: int) -> list[str]:
-    """The rows of a CSV file after the first; the last is dropped if it was cut short, and so are damaged ones."""
+    """The rows of a CSV file without its header; an incomplete last row and damaged rows are dropped."""
     lines = read_bytes(path, MOST_BYTES).decode("utf-8", errors="replace").split("\n")[1:-1]
     whole = [line for line in lines if re.match(r"[0-9]{1,18},", line) and len(next(csv.reader([line]))) == cells]
     if len(whole) < len(lines):
@@ -131,7 +132,7 @@ def _whole_rows(path: Path, cells: int) -> list[str]:
 
 
 class UpdateRows(KVWriter):
-    """What the learner logs, as a ``CurveFile`` with a row for each update."""
+    """A writer of the learner's log to a ``CurveFile``, a row for each update."""
 
     def __init__(self, path: Path, steps: int) -> None:
         self._curve = CurveFile(path, list(UPDATE_COLUMNS), steps)
@@ -147,10 +148,10 @@ class UpdateRows(KVWriter):
 
 
 def read_curve(run: str | Path) -> list[dict[str, Any]]:
-    """The rows of a run's ``anchors.csv``, numbers as numbers.
+    """Read the rows of a run's ``anchors.csv``, with numbers as floats.
 
     Raises:
-        ValueError: there is none, or it is damaged.
+        ValueError: the file is missing or damaged.
     """
     path = Path(run) / "anchors.csv"
     try:
@@ -168,7 +169,7 @@ def write_curve(path: str | Path, runs: Sequence[tuple[str, str | Path]]) -> Non
     """Write ``curve_figure`` of the runs, each with its label, as a PNG file.
 
     Raises:
-        ValueError: a run has no curve, or nothing was measured in it; there are too many labels.
+        ValueError: a run has no curve or no measurements, or there are too many labels.
         OSError: the file cannot be written.
     """
     curves = [(label, read_curve(run)) for label, run in runs]
@@ -179,10 +180,10 @@ def write_curve(path: str | Path, runs: Sequence[tuple[str, str | Path]]) -> Non
 
 
 def curve_figure(curves: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> Figure:
-    """Win shares over decisions learned from and over minutes of a core, a column for each number of players.
+    """Draw win shares over decisions and over core minutes, with a column for each number of players.
 
     Args:
-        curves: for each run its label, which is its colour in the picture, and the rows of ``read_curve``.
+        curves: for each run its label, which has a colour in the picture, and the rows of ``read_curve``.
 
     Raises:
         ValueError: there are no rows, or more labels than colours.
@@ -243,10 +244,18 @@ def curve_figure(curves: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> F
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Draw the curves of several runs."""
-    parser = Parser(description="Draw the learning curves of training runs.")
-    parser.add_argument("runs", nargs="+", metavar="LABEL=RUN", help="folders; runs of one label have one colour")
-    parser.add_argument("--out", required=True, metavar="FILE", help="where the picture goes, a PNG file")
+    """Draw the curves of several runs from the command line."""
+    parser = Parser(
+        prog="python -m megaland_experiments.training.learning_curves",
+        description="Draw the learning curves of training runs.",
+    )
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="LABEL=RUN",
+        help="label and folder of a run; runs with the same label have the same colour",
+    )
+    parser.add_argument("--out", required=True, metavar="FILE", help="PNG file to write")
     arguments = parser.parse_args(argv)
     runs = [word.partition("=")[::2] for word in arguments.runs]
     if not all(label and run for label, run in runs):

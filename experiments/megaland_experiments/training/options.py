@@ -1,4 +1,4 @@
-"""The options of ``megaland train``, and the command that asks for a configuration."""
+"""The options of ``megaland train``, and the command for a configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         metavar="RUN",
-        help="go on with the run in this folder; of the other options only --opponents may be given, with what it has",
+        help="go on with the run in this folder; the only other option allowed is --opponents, with the same opponents",
     )
     parser.add_argument("--preset", choices=PRESETS, help="quick (the defaults), standard or long")
     for each in fields(TrainConfig):
@@ -41,10 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def given(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The fields of ``TrainConfig`` that were given as options.
+    """Return the fields of ``TrainConfig`` that were given as options.
 
     Raises:
-        ValueError: ``--opponents`` is not made of names and shares.
+        ValueError: ``--opponents`` does not consist of names and shares.
     """
     values = {each.name: getattr(arguments, each.name) for each in fields(TrainConfig)}
     values = {name: value for name, value in values.items() if value is not None}
@@ -54,7 +54,7 @@ def given(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def command_text(config: TrainConfig) -> str:
-    """The command that asks for a configuration, for a shell."""
+    """Return the command for a configuration, quoted for a shell."""
     words, defaults = ["megaland", "train"], TrainConfig()
     for each in fields(TrainConfig):
         value, option = getattr(config, each.name), f"--{each.name.replace('_', '-')}"
@@ -70,7 +70,7 @@ def command_text(config: TrainConfig) -> str:
 
 
 def _shares(words: list[str]) -> dict[str, float]:
-    """Opponents with their shares, from words like ``planner=0.2`` (a name may have ``=`` in it)."""
+    """Parse opponents with their shares from words like ``planner=0.2`` (a name may have ``=`` in it)."""
     shares = {}
     for word in words:
         name, _, share = word.rpartition("=")

@@ -1,4 +1,4 @@
-"""How far a training run is, for who is watching: a line on a terminal, or one every half minute elsewhere."""
+"""The progress of a training run: one line on a terminal, or a new line every half minute elsewhere."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 EVERY_SECONDS = 30.0
-"""Between two lines where there is no terminal."""
+"""Seconds between two lines where there is no terminal."""
 
 BAR_WIDTH = 8
 """Columns; with it the line fits a terminal of 80 columns in runs of up to 99 million steps."""
 
 
 class TrainProgress:
-    """The line that is shown, and the estimate of the time left.
+    """The line of progress, with an estimate of the time left.
 
-    The time left is that of the decisions, at the rate so far, and of the games of measurements and evaluations, once
-    the first of them have been played. Both count from when this process began.
+    The estimate covers the decisions, at the rate so far, and the games of measurements and evaluations, once some of
+    them have been played. Both rates are those of this process.
 
     Args:
-        console: to write to.
-        total_steps: of the run.
-        total_games: to be played in measurements and evaluations by this process.
-        clock: seconds.
+        console: the console to write to.
+        total_steps: number of steps of the run.
+        total_games: number of games that this process plays in measurements and evaluations.
+        clock: returns the time in seconds.
     """
 
     def __init__(
@@ -58,27 +58,27 @@ class TrainProgress:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Show the line while the block runs."""
+        """Show the line during the block."""
         with self._bar:
             yield
 
     def begin(self, steps: int) -> None:
-        """Learning begins, after so many steps of the run."""
+        """Note that learning begins, ``steps`` into the run."""
         self._steps = self._first_steps = steps
         self._since = self._said_at = self._clock()
 
     def updated(self, steps: int) -> None:
-        """The networks were updated; ``steps`` were learned from in all."""
+        """Note that the networks were updated; ``steps`` decisions have been learned from."""
         self._steps = steps
         self._count()
 
     def learning(self, steps: int, wins: str, opponents: str) -> None:
-        """Show how far learning is.
+        """Show the progress of learning.
 
         Args:
-            steps: learned from, and collected since.
+            steps: number of decisions learned from, and collected since.
             wins: the learner's win share.
-            opponents: who it plays against.
+            opponents: names of its opponents.
         """
         done = min(steps, self._total_steps)  # the last roll-out may go beyond
         rate = self._rate()
@@ -95,10 +95,10 @@ class TrainProgress:
 
     @contextmanager
     def games(self, doing: str, total: int) -> Iterator[Callable[[float], None]]:
-        """Show how far games are that measure the policy.
+        """Show the progress of games that measure the policy.
 
         Args:
-            doing: what, such as ``"measuring"``.
+            doing: a word for it, such as ``"measuring"``.
             total: number of games.
 
         Yields:
@@ -120,7 +120,7 @@ class TrainProgress:
             self._playing = False
 
     def say(self, text: str, *, wrap: bool = False) -> None:
-        """Print a line, or several. A closed pipe or a full disk at its other end is no reason to end a training."""
+        """Print lines. A closed pipe, or a full disk at its other end, does not end the training."""
         if self._heard:
             try:
                 self._console.print(text, highlight=False, soft_wrap=not wrap)
@@ -128,7 +128,7 @@ class TrainProgress:
                 self._heard = False
 
     def time_left(self) -> float | None:
-        """Seconds, or ``None`` as long as nothing is known."""
+        """Estimate the seconds left; ``None`` while there is nothing to estimate from."""
         steps = max(self._total_steps - self._steps, 0)
         rate, seconds = self._rate(), self._playing_seconds + (self._clock() - self._since if self._playing else 0)
         if (steps and not rate) or (not steps and not self._games):
@@ -136,12 +136,12 @@ class TrainProgress:
         return (steps / rate if steps else 0.0) + (self._games_left * seconds / self._games if self._games else 0.0)
 
     def _rate(self) -> float:
-        """Steps a second, 0 if nothing is known."""
+        """Steps per second, 0 while unknown."""
         learned = self._steps - self._first_steps
         return learned / self._learning_seconds if learned > 0 and self._learning_seconds > 0 else 0.0
 
     def _count(self) -> None:
-        """Book the time since it was last done."""
+        """Add the time since the last call to learning or playing."""
         now = self._clock()
         if self._playing:
             self._playing_seconds += now - self._since
@@ -166,7 +166,7 @@ class TrainProgress:
 
 
 def clock_text(seconds: float) -> str:
-    """``"0:07"``, ``"12:34"`` or ``"1:02:03"``."""
+    """Format a time: ``"0:07"``, ``"12:34"`` or ``"1:02:03"``."""
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"

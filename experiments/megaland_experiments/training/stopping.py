@@ -1,4 +1,4 @@
-"""A stop that loses nothing: the first Ctrl-C, or SIGTERM, is a request, and only the second one ends at once."""
+"""Stops that lose nothing: the first Ctrl-C or SIGTERM is a request, and only the second one ends the run at once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""What terminals and clusters send."""
+"""The signals that terminals and clusters send."""
 
 
 class Stopped(KeyboardInterrupt):
-    """Work that ended on request, at a point from which it can go on.
+    """Raised when work ends on request, at a point from which it can go on.
 
     Attributes:
-        signal_number: of the signal that asked for it.
+        signal_number: number of the signal that requested it.
     """
 
     def __init__(self, signal_number: int = signal.SIGINT) -> None:
@@ -27,13 +27,13 @@ class Stopped(KeyboardInterrupt):
 
 
 class StopRequest:
-    """Whether somebody asked to stop.
+    """A request to stop, made by a signal.
 
     Args:
-        notice: said on the standard error when somebody does: what is still finished first.
+        notice: printed on the standard error when the request comes; says what is still finished first.
 
     Attributes:
-        signal_number: of the request; ``None`` as long as there is none.
+        signal_number: number of the signal; ``None`` as long as there is no request.
     """
 
     def __init__(self, notice: str) -> None:
@@ -41,20 +41,20 @@ class StopRequest:
         self.signal_number: int | None = None
 
     def check(self) -> None:
-        """End here, if somebody asked to.
+        """Stop here if it was requested.
 
         Raises:
-            Stopped: somebody did.
+            Stopped: it was requested.
         """
         if self.signal_number is not None:
             raise Stopped(self.signal_number)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take signals as requests while the block runs. Python allows this in the main thread only."""
+        """Take signals as requests during the block. Python allows this in the main thread only."""
         before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            # What is ignored stays ignored: nohup and shells ask for that. None is a handler that Python did not set.
+            # Ignored signals stay ignored, as nohup and shells want it. None is a handler that Python did not set.
             handlers = {number: signal.getsignal(number) for number in SIGNALS}
             before = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}
         try:
@@ -69,5 +69,5 @@ class StopRequest:
         if self.signal_number is not None:
             raise KeyboardInterrupt
         self.signal_number = number
-        with suppress(OSError):  # without Python's buffers, which may be in the middle of something
+        with suppress(OSError):  # past Python's buffers, which a signal may interrupt in the middle of a write
             os.write(2, f"\n{self._notice}; Ctrl-C again stops at once\n".encode())

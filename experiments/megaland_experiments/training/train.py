@@ -2,19 +2,19 @@
 
 ``train`` can be read from top to bottom. A run is a folder (run_folder.py)::
 
-    config.json       what was asked for, and the version
-    networks.pt       what it begins with, if it does not begin at random (--warm-start)
+    config.json       the configuration, and the version
+    networks.pt       the networks it begins with, if they are not random (--warm-start)
     progress.csv      a row for each update; tensorboard/ has the same and more
-    anchors.csv       the learning curve: how often it wins against fixed agents, in the same games each time
+    anchors.csv       the learning curve: its win share against fixed agents, in the same games each time
     curve.png         the same as a picture
     league/           earlier snapshots of the policy, which it plays against
-    checkpoints/      to go on from when the run was stopped (--resume)
+    checkpoints/      where it goes on after a stop (--resume)
     policy/           the trained policy, for the agent ppo:path=.../policy; from the first measurement on
     evaluations.json  the evaluations at the end, while they are made
-    report.json       how long it took and on what, and the evaluations; with it the run is finished
+    report.json       the time spent on each part, and the evaluations; with it the run is finished
 
-What is worth keeping is saved before anything is drawn or shown. A run that is stopped, by the first Ctrl-C or by
-SIGTERM, ends its roll-out and saves a checkpoint; from there it goes on exactly as it would have gone on.
+Results are saved before anything is drawn or shown. A run that is stopped, by the first Ctrl-C or by SIGTERM, ends its
+roll-out and saves a checkpoint; from there it goes on exactly as it would have without the stop.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from megaland_env.agent import Agent, check_announced, names_class
 from megaland_env.files import FileError, digest, read_bytes, read_json, write_json
 from megaland_env.seats.self_play import SelfPlay
 from megaland_experiments.shared.intervals import CONFIDENCE
-from megaland_experiments.shared.output import decoration, say, screen, versions, warn
+from megaland_experiments.shared.output import decoration, percent, say, screen, versions, warn
 from megaland_experiments.shared.run_folder import (
     FolderError,
     FolderInUseError,
@@ -74,19 +74,19 @@ from megaland_experiments.training.progress import TrainProgress
 from megaland_experiments.training.stopping import Stopped, StopRequest
 
 RECENT_GAMES = 1000
-"""The win share that is shown while training is that of the learner's seats in so many last games or more."""
+"""Number of the learner's last games over which the win share shown while training is averaged."""
 
 ANCHORS = ("threshold", "planner")
-"""The agents that the policy is measured against while it learns, each in all the other seats."""
+"""The agents against which the policy is measured while it learns, each in all other seats."""
 
 YARDSTICKS = ("random", *ANCHORS)
-"""The same at the end, and the policy that comes with this package."""
+"""The agents against which it is evaluated at the end, besides the policy that comes with this package."""
 
 NETWORKS = "networks.pt"
 EVALUATIONS = "evaluations.json"
 REPORT = "report.json"
 MOST_BYTES = 1 << 26
-"""Larger files of a run are not read, but for checkpoints and curves, which have limits of their own."""
+"""Larger files of a run are not read; checkpoints and curves have limits of their own."""
 
 RUN = Kind("a training run", "config.json", "megaland-training", (NETWORKS,), "total_steps")
 DEFAULT_FOLDER = "runs/ppo-1"
@@ -95,7 +95,7 @@ PARTS = ("engine", "opponents", "encoding", "roll-out", "update", "saving", "mea
 
 
 def train(config: TrainConfig) -> Path:
-    """Train from the beginning, or go on if the folder has this run already.
+    """Train from the beginning, or go on if the folder holds this run.
 
     Returns:
         The folder of the trained policy.
@@ -106,9 +106,9 @@ def train(config: TrainConfig) -> Path:
             made.
         DivergedError: the policy has diverged; the message says what to lower.
         OSError: something cannot be written; the message says how to go on.
-        Stopped: somebody asked to stop; ``resume`` goes on exactly.
+        Stopped: a stop was requested; ``resume`` goes on exactly.
     """
-    try:  # no folder for agents that are none
+    try:  # before a folder is made
         League(config.opponents, config.snapshots_kept, "").pool()
     except ValueError as error:
         raise ValueError(f"opponents: {error}; besides agents there are {ITSELF} and {SNAPSHOTS}") from error
@@ -136,21 +136,21 @@ def train(config: TrainConfig) -> Path:
 
 
 def resume(folder: str | Path, opponents: Mapping[str, float] | None = None) -> Path:
-    """Go on with a run that was stopped, from its last checkpoint, exactly as it would have gone on.
+    """Go on with a stopped run from its last checkpoint, exactly as it would have without the stop.
 
-    A run that is finished is only shown.
+    A finished run is only shown.
 
     Args:
-        folder: of the run.
-        opponents: those of the run, typed by a person. Without them the folder can only name announced agents, since
-            any other name would execute code of whoever wrote it.
+        folder: the folder of the run.
+        opponents: the opponents of the run, typed by a person. Without them the folder can only name announced agents,
+            since any other name would execute code of whoever wrote it.
 
     Returns:
         The folder of the trained policy.
 
     Raises:
-        FolderError: it holds no training run, or one of another version, is damaged, or another process works in it.
-        ValueError: the run cannot be read, ``opponents`` are not those of the run, or they have to be given.
+        FolderError: the folder holds no training run, or one of another version, is damaged, or in use.
+        ValueError: the run cannot be read, ``opponents`` are not those of the run, or they must be given.
         DivergedError, OSError, Stopped: as in ``train``.
     """
     with reopen(RUN, folder) as owned:
@@ -204,7 +204,7 @@ def _networks_of(folder: Path, config: TrainConfig) -> dict[str, torch.Tensor]:
 
 
 def _train(config: TrainConfig, owned: RunFolder, *, announced_only: bool) -> Path:
-    """Learn, save, evaluate: whatever of it is not done yet."""
+    """Learn, save and evaluate, as far as it is not done yet."""
     folder = owned.path
     console = screen()
     finished = _finished_report(config, owned)
@@ -242,7 +242,7 @@ def _learn_and_evaluate(config: TrainConfig, owned: RunFolder, stop: StopRequest
         stop.check()
         began = time.perf_counter()
         evaluations = training.evaluate(policy)
-        # The same, with a word on how strong it is.
+        # The same policy, with the evaluations in its provenance.
         training.save_policy(model, policy, evaluations=evaluations)
         report = training.report(model, evaluations, time.perf_counter() - began)
         owned.checksums.write(REPORT, (json.dumps(report, indent=2, allow_nan=False) + "\n").encode())
@@ -254,7 +254,7 @@ def _learn_and_evaluate(config: TrainConfig, owned: RunFolder, stop: StopRequest
 def _ready(
     config: TrainConfig, owned: RunFolder, stop: StopRequest, *, announced_only: bool
 ) -> tuple[AllSeatsPPO, Training]:
-    """A learner where the run stands: at its newest checkpoint that can be used, or at the beginning."""
+    """Make the learner at the newest usable checkpoint of the run, or at its beginning."""
     folder = owned.path
     damaged: list[Path] = []
     for checkpoint in reversed(checkpoints(folder / "checkpoints")):
@@ -286,7 +286,7 @@ def _ready(
 
 
 def _finished_report(config: TrainConfig, owned: RunFolder) -> dict[str, Any] | None:
-    """The report of a run that is finished."""
+    """The report of a finished run; None if the run is not finished."""
     if not owned.has(REPORT):
         return None
     report: dict[str, Any] = json.loads(owned.checksums.read(REPORT, MOST_BYTES))
@@ -319,7 +319,7 @@ def _show_report(config: TrainConfig, report: Mapping[str, Any]) -> None:
 
 
 def _resume_command(config: TrainConfig, *, opponents: bool = False) -> str:
-    """The command that goes on with a run; names of classes have to be typed again."""
+    """The command that resumes a run; names of classes must be typed again."""
     typed = opponents or any(names_class(name) for name in config.opponents)
     words = ["megaland", "train", "--resume", config.folder]
     if typed:
@@ -328,7 +328,7 @@ def _resume_command(config: TrainConfig, *, opponents: bool = False) -> str:
 
 
 def _how_to_go_on(config: TrainConfig) -> str:
-    """What a named folder is good for, if it holds another run of this version."""
+    """Advice on a named folder that holds another run of this version; empty otherwise."""
     try:
         stored = read_stored(config.folder, RUN)
         there = _config_from(stored.settings, Path(config.folder))
@@ -345,7 +345,7 @@ def _where_it_goes_on(folder: Path) -> str:
 
 
 def _what_to_lower(config: TrainConfig) -> str:
-    """What helps against divergence, and the command."""
+    """Advice against divergence, with the command."""
     lower = replace(config, learning_rate=config.learning_rate / 10, folder="")
     saved = checkpoints(Path(config.folder) / "checkpoints")
     what = (
@@ -363,9 +363,9 @@ def _what_to_lower(config: TrainConfig) -> str:
 def start(
     config: TrainConfig, folder: Path, stop: StopRequest | None = None, *, announced_only: bool = False
 ) -> tuple[AllSeatsPPO, Training]:
-    """A learner with its games, at the beginning of a run, and what is done besides learning."""
+    """Make a learner with its games at the beginning of a run, and its callback."""
     torch.set_num_threads(config.threads)
-    # Masked probabilities sum to 1 but for rounding; torch's check of its arguments takes that for an error at times.
+    # Masked probabilities sum to 1 up to rounding, which torch's check of arguments sometimes takes for an error.
     torch.distributions.Distribution.set_default_validate_args(False)
     league = League(config.opponents, config.snapshots_kept, folder / "league", announced_only=announced_only)
     games = SelfPlay(
@@ -405,15 +405,15 @@ def network(config: TrainConfig) -> dict[str, Any]:
 
 
 class Training(BaseCallback):
-    """What is done besides learning: the league grows, checkpoints are saved, and somebody may be watching.
+    """The callback of a run: it adds snapshots to the league, saves checkpoints, measures, and shows the progress.
 
-    Everything that changes what is learned goes by the number of steps, so a run can be repeated and resumed exactly.
+    Everything that affects learning depends on the number of steps alone, so a run can be repeated and resumed exactly.
     Snapshots, checkpoints and measurements come between two updates, at the first one after each multiple of their
-    intervals; however many multiples a roll-out passes, there is one of them.
+    intervals; if a roll-out passes several multiples, they come once.
 
     Attributes:
-        league: who the learner plays against.
-        seconds: what was spent so far, by ``PARTS``.
+        league: the opponents of the learner.
+        seconds: seconds spent so far on each of ``PARTS``.
     """
 
     model: AllSeatsPPO
@@ -447,7 +447,7 @@ class Training(BaseCallback):
             self.logger.record(name, value)
 
     def _on_rollout_start(self) -> None:
-        """Between two updates: whoever stops here can go on exactly."""
+        """Do what comes between two updates. A run that stops here can go on exactly."""
         self._lap("update")
         steps, config = self.model.num_timesteps, self._config
         self.progress.updated(steps)
@@ -463,7 +463,7 @@ class Training(BaseCallback):
             self._lap("saving")
             try:
                 self.measure(self.model)
-            except Stopped:  # it will be measured when the run goes on
+            except Stopped:  # the measurement is made when the run goes on
                 self.save(self.model)
                 raise
             self._next_anchor = _next(steps, config.anchor_every)
@@ -480,7 +480,7 @@ class Training(BaseCallback):
         self._played += len(moment.results)
         for opponent in moment.opponents:
             self.league.note(*opponent)
-        wins = f"{100 * np.mean([game[0] for game in self._recent]):.0f} %" if self._recent else "-"
+        wins = percent(float(np.mean([game[0] for game in self._recent])), 0) if self._recent else "-"
         self.progress.learning(self.model.num_timesteps + self.model.collected, wins, self.league.describe())
         return True
 
@@ -488,7 +488,7 @@ class Training(BaseCallback):
         seconds = dict(self.model.games.seconds)
         for part, spent in seconds.items():
             self.seconds[part] += spent - self._games_seconds[part]
-            self.seconds["roll-out"] -= spent - self._games_seconds[part]  # what follows counts it once more
+            self.seconds["roll-out"] -= spent - self._games_seconds[part]  # _lap adds it to the roll-out
         self._games_seconds = seconds
         self._lap("roll-out")
         if self._recent:
@@ -510,7 +510,7 @@ class Training(BaseCallback):
     def _on_training_end(self) -> None:
         self._lap("update")
         self.progress.updated(self.model.num_timesteps)
-        if self._curve is None:  # nobody wants files
+        if self._curve is None:  # no files were opened
             return
         self.save(self.model)
         self.save_policy(self.model, self._folder / "policy")
@@ -527,13 +527,13 @@ class Training(BaseCallback):
         self._clock, self._cpu_clock = now, cpu_now
 
     def _learning_seconds(self) -> float:
-        """What was spent on all parts but the measuring."""
+        """Seconds spent on all parts except measuring."""
         return sum(spent for part, spent in self.seconds.items() if part != "measuring")
 
     # ------------------------------------------------------------------------------------------ how strong it is
 
     def open_files(self, model: AllSeatsPPO) -> None:
-        """Open the files that grow, without what was lost after the model's steps."""
+        """Open the files that grow, and drop rows after the model's number of steps."""
         steps, config = model.num_timesteps, self._config
         together = len(ANCHORS) * len(config.players)
         with ExitStack() as opened:
@@ -560,12 +560,12 @@ class Training(BaseCallback):
         self._opened.close()
 
     def measure(self, model: AllSeatsPPO) -> None:
-        """Let the policy as it is now, greedy, play against the fixed agents, in the same games each time.
+        """Let the current policy, greedy, play against the fixed agents, in the same games each time.
 
-        At steps at which it was measured already nothing happens. The rows of the curve are written together.
+        Nothing happens if it was measured at this number of steps before. The rows of the curve are written together.
 
         Raises:
-            Stopped: somebody asked to stop; nothing was written.
+            Stopped: a stop was requested; nothing was written.
         """
         config, steps = self._config, model.num_timesteps
         if not config.anchor_games or self._curve is None or steps in self._curve.kept:
@@ -586,10 +586,10 @@ class Training(BaseCallback):
             self.logger.record(f"anchors/{anchor}_{players}", row[5])
 
     def evaluate(self, policy: Path) -> list[dict[str, Any]]:
-        """Evaluate the trained policy. Each evaluation is kept as soon as it is made, in case the run is stopped.
+        """Evaluate the trained policy. Each evaluation is saved as soon as it is made, in case the run is stopped.
 
         Raises:
-            Stopped: somebody asked to stop.
+            Stopped: a stop was requested.
         """
         config = self._config
         agent = PPOAgent(policy, greedy=not config.eval_sampled)
@@ -622,13 +622,13 @@ class Training(BaseCallback):
     # ------------------------------------------------------------------------------------------ league and checkpoints
 
     def add_snapshot(self, model: AllSeatsPPO, steps: int) -> None:
-        """Let the policy as it is now into the league."""
+        """Add the current policy to the league."""
         name = f"{steps:012d}"
         self.save_policy(model, self.league.path(name))
         self.league.add(name)
 
     def save_policy(self, model: AllSeatsPPO, path: Path, **provenance: Any) -> Path:
-        """Save the policy as it is now, for ``PPOAgent``."""
+        """Save the current policy for ``PPOAgent``."""
         config = self._config.to_dict()
         del config["folder"]  # says nothing about the policy
         provenance |= {"made by": "megaland train", "config": config, "versions": versions()}
@@ -641,7 +641,7 @@ class Training(BaseCallback):
         )
 
     def save(self, model: AllSeatsPPO) -> None:
-        """Save a checkpoint, after the rows that go with it.
+        """Save a checkpoint, after the rows that belong to it.
 
         Raises:
             OSError: it cannot be written.
@@ -661,10 +661,10 @@ class Training(BaseCallback):
         save_checkpoint(self._folder / "checkpoints", model, self.league, extra)
 
     def resume(self, extra: Mapping[str, Any], model: AllSeatsPPO) -> None:
-        """Go on from what ``save`` saved.
+        """Restore the state that ``save`` has saved.
 
         Raises:
-            CheckpointError: it is something else.
+            CheckpointError: ``extra`` is something else.
         """
         try:
             self._resume(extra, model)
@@ -685,7 +685,7 @@ class Training(BaseCallback):
     def report(
         self, model: AllSeatsPPO, evaluations: list[dict[str, Any]], evaluation_seconds: float
     ) -> dict[str, Any]:
-        """What ``report.json`` holds."""
+        """The content of ``report.json``."""
         seconds = self._learning_seconds()
         return {
             "config": self._config.to_dict(),
@@ -703,7 +703,7 @@ class Training(BaseCallback):
 
 
 def _next(steps: int, every: int) -> int:
-    """The next multiple after so many steps."""
+    """The next multiple of ``every`` after ``steps``."""
     return (steps // every + 1) * every
 
 
@@ -734,7 +734,7 @@ def _evaluations_in(file: Path, known: Mapping[str, Any]) -> list[dict[str, Any]
 
 
 def settings_text(config: TrainConfig) -> str:
-    """The configuration on a few lines: ``seed 0, threads 1, ...``."""
+    """Format the configuration on one line: ``seed 0, threads 1, ...``."""
 
     def text(value: Any) -> str:
         if isinstance(value, Mapping):
@@ -747,7 +747,7 @@ def settings_text(config: TrainConfig) -> str:
 
 
 def report_table(report: Mapping[str, Any]) -> Table:
-    """A report for the screen."""
+    """Make a table of a report for the screen."""
     table = Table(title="training", title_justify="left")
     table.add_column("what")
     table.add_column("value", justify="right")
@@ -757,12 +757,12 @@ def report_table(report: Mapping[str, Any]) -> Table:
     table.add_row("time", f"{report['seconds']:.0f} s")
     for part, seconds in report["seconds_by_part"].items():
         name = "roll-out, the rest" if part == "roll-out" else part
-        share = "not counted" if part == "measuring" else f"{100 * seconds / report['seconds']:.0f} %"
+        share = "not counted" if part == "measuring" else percent(seconds / report["seconds"], 0)
         table.add_row(f"  {name}", f"{seconds:.0f} s, {share}")
     table.add_row("steps/s", f"{report['steps_per_second']:,.0f}")
     table.add_row("time of the evaluation", f"{report['evaluation_seconds']:.0f} s")
     if report["evaluations"]:
-        table.add_row(f"win shares with {100 * CONFIDENCE:.0f} % intervals", "")
+        table.add_row(f"win shares with {percent(CONFIDENCE, 0)} intervals", "")
     for evaluation in report["evaluations"]:
         settings, results = evaluation["settings"], evaluation["results"]
         low, high = results["interval"]
@@ -782,7 +782,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train, or go on training."""
+    """Train, or resume a run."""
     given = train_options.given(arguments)
     try:
         if arguments.resume is None:

@@ -28,7 +28,7 @@ STEPS = 12
 
 
 def measures(view: View) -> Floats:
-    """(M, P, 29) of each seat what the ``WEIGHTS`` weigh."""
+    """Features (M, P, 29) of each seat, in the order of ``WEIGHTS``."""
     coins = view.coins.astype(np.float64)
     progress = coins.max(axis=1, keepdims=True) / WINNING_COINS
     columns = (
@@ -43,7 +43,7 @@ def measures(view: View) -> Floats:
 
 
 def play(players: int, games: int, seed: int) -> tuple[Floats, Floats]:
-    """What is measured at the start of each round but the first, (M, P, 29), and the shares of the win, (M, P)."""
+    """Play games; return the features at the start of each round but the first, (M, P, 29), and win shares, (M, P)."""
     batch = MegalandGames(MegalandConfig(num_players=players), games)
     batch.reset(rng.run_seeds(seed, np.arange(games), rng.Run.FITTING))
     agents = [make_agent(name) for name in PLAYERS]
@@ -67,7 +67,7 @@ def play(players: int, games: int, seed: int) -> tuple[Floats, Floats]:
 
 
 def fit(data: list[tuple[Floats, Floats]]) -> Floats:
-    """(29,) the weights; each number of players counts alike."""
+    """Fit the weights (29,); each number of players counts the same."""
     weights = np.zeros(len(WEIGHTS))
     for _ in range(STEPS):
         slope = -2 * PENALTY * weights
@@ -87,8 +87,10 @@ def fit(data: list[tuple[Floats, Floats]]) -> Floats:
 def main() -> None:
     """Play, fit, and print."""
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", type=whole_number, default=12_000, help="with each number of players (%(default)s)")
-    parser.add_argument("--seed", type=whole_number, default=0, help="another seed is other luck (%(default)s)")
+    parser.add_argument(
+        "--games", type=whole_number, default=12_000, help="number of games with each number of players (%(default)s)"
+    )
+    parser.add_argument("--seed", type=whole_number, default=0, help="seed of the games (%(default)s)")
     arguments = parser.parse_args()
     data = []
     for players in range(MIN_PLAYERS, MAX_PLAYERS + 1):

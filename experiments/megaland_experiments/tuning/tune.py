@@ -1,10 +1,10 @@
-"""Tunes the numbers of a heuristic agent by simulation: ``python -m megaland_experiments.tuning.tune planner --out
+"""Tune the numbers of a heuristic agent by simulation: ``python -m megaland_experiments.tuning.tune planner --out
 planner.json``.
 
-The search is CMA-ES (Hansen, "The CMA Evolution Strategy: A Tutorial", 2016), which suits some thirty numbers whose
-worth is only known with noise. A generation is a handful of variants that all play on the same luck, one of them
-against P - 1 opponents at every table size; what is ranked is the mean win share times P. What is kept at the end is
-the middle of the search, which the noise of single variants does not reach.
+The search is CMA-ES (Hansen, "The CMA Evolution Strategy: A Tutorial", 2016), which suits an objective of some thirty
+numbers that is measured with noise. The variants of a generation all play on the same seeds, each against P - 1
+opponents with every number of players, and are ranked by the mean win share times P. The result is the mean of the
+search, which the noise of single variants hardly affects.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from megaland_experiments.shared.progress import duration
 
 DEFAULT_OPPONENT = "threshold"
 MOST_BYTES = 1 << 20
-"""A larger file is not read: a search writes some thirty numbers."""
+"""Size of the largest file that is read; a search writes some thirty numbers."""
 
 Values = npt.NDArray[np.float64]
 
-# These are worth their coins at once and nothing later.
+# Buildings that pay coins at once and nothing later.
 _PLAIN = (Building.SANDWICH_STAND, Building.CAFE)
 
 
@@ -49,11 +49,11 @@ class Tunable:
     """A number that is tuned.
 
     Attributes:
-        name: of it.
-        start: where the search begins.
-        step: how far it is tried to either side at first.
-        low: the least that makes sense.
-        high: the most.
+        name: its name.
+        start: its value at the beginning of the search.
+        step: its standard deviation in the first generation.
+        low: the least value.
+        high: the largest value.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Tunable:
 
 
 def planner_numbers() -> list[Tunable]:
-    """The numbers of the planner, as they are now."""
+    """The numbers of the planner, with their current values."""
     now = Numbers()
     return [
         *(
@@ -87,7 +87,7 @@ def planner_numbers() -> list[Tunable]:
 
 
 def planner_of(values: Mapping[str, Any]) -> Numbers:
-    """The planner's numbers from their names, each a float or an array."""
+    """Make the planner's numbers from values by name, each a float or an array."""
     nothing = np.zeros_like(values["pace"])
     names = ("pace", "token", "discount", "store", "boldness", "smooth", "spite")
     return Numbers(
@@ -98,7 +98,7 @@ def planner_of(values: Mapping[str, Any]) -> Numbers:
 
 
 class PlannerVariants(PlannerAgent):
-    """Planners of different numbers, one for each stretch of ``games`` games of a batch."""
+    """Planners with different numbers, each for ``games`` consecutive games of a batch."""
 
     def __init__(self, variants: Sequence[Mapping[str, float]], games: int) -> None:
         super().__init__()
@@ -106,13 +106,13 @@ class PlannerVariants(PlannerAgent):
         self._games = games
 
     def numbers(self, decisions: Decisions) -> Numbers:
-        """A number for each row."""
+        """The numbers for each row of the decisions."""
         variant = decisions.game // self._games
         return planner_of({name: values[variant] for name, values in self._values.items()})
 
 
 def threshold_numbers() -> list[Tunable]:
-    """The numbers of the threshold agent, as they are now."""
+    """The numbers of the threshold agent, with their current values."""
     agent = ThresholdAgent()
     return [
         Tunable("risk", agent.risk, 0.08, 0.0, 1.0),
@@ -123,7 +123,7 @@ def threshold_numbers() -> list[Tunable]:
 
 
 class ThresholdVariants:
-    """Threshold agents of different numbers, one for each stretch of ``games`` games of a batch."""
+    """Threshold agents with different numbers, each for ``games`` consecutive games of a batch."""
 
     def __init__(self, variants: Sequence[Mapping[str, float]], games: int) -> None:
         self._agents = [
@@ -133,7 +133,7 @@ class ThresholdVariants:
         self._games = games
 
     def act(self, decisions: Decisions) -> npt.NDArray[np.uint8]:
-        """(M,) actions."""
+        """Choose actions (M,)."""
         actions = np.zeros(len(decisions), np.uint8)
         variant = decisions.game // self._games
         for number in np.unique(variant):
@@ -148,14 +148,14 @@ AGENTS: dict[str, tuple[Callable[[], list[Tunable]], Callable[[Sequence[Mapping[
 }
 
 
-def worths(
+def strengths(
     make: Callable[[Sequence[Mapping[str, float]], int], Agent],
     variants: Sequence[Mapping[str, float]],
     opponents: Sequence[Agent],
     games: int,
     seed: int,
 ) -> Values:
-    """(variants,) the mean win share times P over all table sizes, against the opponents in turn; 1 among equals."""
+    """Strengths (variants,): the win share times P, averaged over all numbers of players; 1 among equals."""
     total = np.zeros(len(variants))
     for players in range(MIN_PLAYERS, MAX_PLAYERS + 1):
         games_each = games - games % players
@@ -163,7 +163,7 @@ def worths(
         number = np.arange(games_each)
         seeds = rng.run_seeds(seed, number // players, rng.Run.TUNING)
         batch.reset(np.tile(seeds, len(variants)))
-        sits = np.tile(number % players, len(variants))  # where the variant sits: on equal luck once in each seat
+        sits = np.tile(number % players, len(variants))  # seat of the variant: each seat once per seed
         candidate = make(variants, games_each)
         while len(decisions := batch.decisions()):
             place = (decisions.seat - sits[decisions.game]) % players
@@ -180,7 +180,7 @@ def worths(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Search for as long as was said, and write where the search stands after every generation."""
+    """Search for the given time, and write the state of the search after every generation."""
     try:
         return _search(argv)
     except OSError as error:
@@ -211,9 +211,9 @@ def _search(argv: Sequence[str] | None) -> int:
     )
     console, end = screen(), time.monotonic() + 60 * arguments.minutes
     while search.generation == 0 or time.monotonic() < end:
-        luck = arguments.seed * 1_000_000 + search.generation
+        seed = arguments.seed * 1_000_000 + search.generation
         variants = [search.ask() for _ in range(arguments.variants)]
-        found = worths(make, [named(one) for one in variants], opponents, arguments.games, luck)
+        found = strengths(make, [named(one) for one in variants], opponents, arguments.games, seed)
         search.tell([(one, -value) for one, value in zip(variants, found.tolist(), strict=True)])
         middle = named(search.mean)
         settings = {
@@ -234,7 +234,7 @@ def _search(argv: Sequence[str] | None) -> int:
 
 
 def _command(argv: Sequence[str] | None, out: str) -> str:
-    """The command that goes on with a search."""
+    """The command that continues a search."""
     start = ["--start", out] if Path(out).exists() else []
     return shlex.join(
         ["python", "-m", "megaland_experiments.tuning.tune", *(sys.argv[1:] if argv is None else argv), *start]
@@ -242,21 +242,26 @@ def _command(argv: Sequence[str] | None, out: str) -> str:
 
 
 def _parsed(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Agent], dict[str, float]]:
-    """The arguments, the opponents, and the numbers to start from; what has no meaning ends with a word on it."""
+    """Parse the arguments; return them with the opponents and the numbers to start from. Invalid arguments end here."""
     parser = Parser(prog="python -m megaland_experiments.tuning.tune", description="Tune an agent by simulation.")
-    parser.add_argument("agent", choices=AGENTS)
+    parser.add_argument("agent", choices=AGENTS, help="agent to tune")
     parser.add_argument(
         "--opponents",
         metavar="AGENT,...",
         action="append",
-        help=f"who fills the other seats, in turn, separated by commas or the option repeated ({DEFAULT_OPPONENT})",
+        help="agents that have the other seats in turn, separated by commas or by repeating the option "
+        f"({DEFAULT_OPPONENT})",
     )
-    parser.add_argument("--minutes", type=float, default=10.0, help="how long (%(default)s)")
-    parser.add_argument("--games", type=whole_number, default=400, help="of a variant at a table size (%(default)s)")
-    parser.add_argument("--variants", type=whole_number, default=16, help="in a generation (%(default)s)")
-    parser.add_argument("--seed", type=whole_number, default=0, help="from 0 (%(default)s)")
-    parser.add_argument("--start", metavar="FILE", help="begin where an earlier search has ended")
-    parser.add_argument("--out", metavar="FILE", required=True, help="write the numbers here")
+    parser.add_argument("--minutes", type=float, default=10.0, help="minutes to search (%(default)s)")
+    parser.add_argument(
+        "--games", type=whole_number, default=400, help="games per variant and number of players (%(default)s)"
+    )
+    parser.add_argument("--variants", type=whole_number, default=16, help="variants per generation (%(default)s)")
+    parser.add_argument(
+        "--seed", type=whole_number, default=0, help="seed of games and search, at least 0 (%(default)s)"
+    )
+    parser.add_argument("--start", metavar="FILE", help="begin with the numbers in this file of an earlier search")
+    parser.add_argument("--out", metavar="FILE", required=True, help="file to write the numbers to")
     arguments = parser.parse_args(argv)
     for name, least in (("games", MAX_PLAYERS), ("variants", 2), ("seed", 0)):
         if getattr(arguments, name) < least:
@@ -271,11 +276,11 @@ def _parsed(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Agent]
 
 
 def _numbers_in(file: str, agent: str) -> dict[str, float]:
-    """The numbers that a search has written.
+    """Read the numbers that a search has written.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is none that a search for this agent has written.
+        ValueError: it was not written by a search for this agent.
     """
     try:
         written = read_json(file, MOST_BYTES)
