@@ -1,4 +1,4 @@
-"""Which trained policies agents by name read: a run over a policy that was trained again is other work."""
+"""Checksums of the trained policies that agents read, since the same path with other weights is other work."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MOST_BYTES = 2**32
 
 
 def policies_of(agents: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Entries for the settings of some work: ``{"policies": {path: checksum}}``, or nothing if no agent reads one.
+    """Return entries for the settings of some work: ``{"policies": {path: checksum}}``, or ``{}`` without policies.
 
-    What else an agent depends on, such as the code of ``package.module:Class``, is not known here.
+    Nothing else that an agent depends on is covered, such as the code of ``package.module:Class``.
 
     Args:
-        agents: their names, such as ``"ppo:path=runs/ppo-1/policy"``.
+        agents: names of agents, such as ``"ppo:path=runs/ppo-1/policy"``.
 
     Raises:
         FolderError: a file of a policy is no regular file of sane size.

@@ -23,7 +23,7 @@ from megaland_env.files import (
 
 CHECKSUMS_FILE = "SHA256SUMS"
 MOST_BYTES = 2**32
-"""No file of a folder is larger; one that is has not been written by this package, and is not read."""
+"""Size of the largest file that is read; this package writes none that is larger."""
 
 AGAIN = "delete it and give the command again: what it held is then made again"
 
@@ -32,11 +32,11 @@ _LINE = re.compile(r"([0-9a-f]{64})  ([^\n\\]+)")
 
 
 class FolderError(ValueError):
-    """A folder that is not what it should be, or a file in it that is damaged; the message says which and why."""
+    """Raised for a folder with the wrong content or a damaged file; the message says which and why."""
 
 
 class Checksums:
-    """The list of a folder. Reading it needs no lock; only the owner of the folder (run_folder.py) records.
+    """The checksums of a folder. Reading needs no lock; only the owner of the folder (run_folder.py) records.
 
     Args:
         folder: the folder; it need not have a list yet.
@@ -57,7 +57,7 @@ class Checksums:
             return
         except FileError as error:
             raise FolderError(f"{error}; it is the list of checksums") from None
-        # What follows the last newline was cut off while it was being written: the file that it is of is not finished.
+        # A last line without a newline was cut off while it was being written: its file is not finished.
         *lines, rest = text.split("\n")
         self._torn = bool(rest)
         for number, line in enumerate(lines, start=1):
@@ -67,28 +67,28 @@ class Checksums:
             self._of.setdefault(match[2], set()).add(match[1])
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the files, relative to the folder, with slashes."""
+        """Names of the files, relative to the folder, with slashes."""
         return iter(self._of)
 
     def __contains__(self, name: object) -> bool:
         return name in self._of
 
     def path(self, name: str) -> Path:
-        """The path of a file."""
+        """Path of a file."""
         return self.folder / name
 
     def write(self, name: str, content: bytes) -> Path:
-        """Write a whole file of the folder (``files.write_bytes``), and record it.
+        """Write a whole file of the folder (``files.write_bytes``), and record its checksum.
 
         Returns:
-            Its path.
+            The path of the file.
         """
         self.record(name, digest(content))
         write_bytes(self.path(name), content)
         return self.path(name)
 
     def record(self, name: str, checksum: str) -> None:
-        """Record the checksum of a file that is finished, or about to be: ``"sha256:..."``, as ``digest`` gives it."""
+        """Record the checksum ``"sha256:..."`` (see ``digest``) of a file that is finished or written next."""
         checksum = checksum.removeprefix("sha256:")
         if self._torn:
             self._rewrite()
@@ -96,7 +96,7 @@ class Checksums:
         self._of.setdefault(name, set()).add(checksum)
 
     def forget_old(self) -> None:
-        """Keep of each file only the checksum that it has now, and none of files that are not there."""
+        """Keep only the current checksum of each file, and none of files that do not exist."""
         for name, known in list(self._of.items()):
             if not self.path(name).exists():
                 del self._of[name]
@@ -109,11 +109,11 @@ class Checksums:
         self._torn = False
 
     def read(self, name: str, most_bytes: int) -> bytes:
-        """Read a whole file, and check that it is as it was written.
+        """Read a whole file, and compare it with its checksum.
 
         Raises:
-            FolderError: it has no checksum, or another one, or is no regular file of sane size.
-            OSError: it is not there, or cannot be read.
+            FolderError: the file has no checksum or another one, or is no regular file of sane size.
+            OSError: the file is missing, or cannot be read.
         """
         try:
             content = read_bytes(self.path(name), most_bytes)
@@ -123,7 +123,7 @@ class Checksums:
         return content
 
     def verify(self, name: str) -> None:
-        """Check in the same way a file that is read otherwise."""
+        """Compare a file with its checksum, as ``read`` does, without returning its content."""
         try:
             checksum = file_digest(self.path(name), MOST_BYTES)
         except FileError as error:
@@ -131,13 +131,17 @@ class Checksums:
         self.compare(name, checksum)
 
     def verify_all(self) -> None:
-        """Check in the same way all files of the list that are there."""
+        """Compare all existing files of the list with their checksums."""
         for name in self:
             if self.path(name).exists():
                 self.verify(name)
 
     def compare(self, name: str, checksum: str, advice: str = AGAIN) -> None:
-        """Compare with the list what ``files.digest`` gives for a file; a difference is a ``FolderError``."""
+        """Compare the digest of a file (``files.digest``) with the list.
+
+        Raises:
+            FolderError: the file has no checksum or another one; the message ends with ``advice``.
+        """
         if name not in self:
             raise FolderError(f"{self.path(name)} has no checksum in {self.file}: it was not finished; {advice}")
         if checksum.removeprefix("sha256:") not in self._of[name]:
@@ -145,7 +149,7 @@ class Checksums:
 
 
 def seal(folder: str | Path) -> None:
-    """Write the list of all files in a folder, before it takes its final name (``files.new_folder``)."""
+    """Write the checksums of all files in a folder, before it gets its final name (``files.new_folder``)."""
     root = Path(folder)
     names = sorted(file.relative_to(root).as_posix() for file in root.rglob("*") if file.is_file())
     lines = (f"{file_digest(root / name, MOST_BYTES).removeprefix('sha256:')}  {name}\n" for name in names)

@@ -1,6 +1,6 @@
-"""How sure a mean over seeds is, and how many games a question needs.
+"""Confidence intervals of means over seeds, and the number of seeds that a question needs.
 
-The games on one seed share their luck, so they are not independent of each other; a seed is the unit everywhere.
+Games on one seed are not independent of each other, so the unit is a seed everywhere.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 CONFIDENCE = 0.95
 POWER = 0.8
-"""How often a difference that is there shall be found."""
+"""The probability with which an existing difference is to be found."""
 
 
 def share_interval(of_seed: npt.NDArray[np.float64], confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """A confidence interval of a mean share, from its means (n,) on n seeds.
+    """Confidence interval of a mean share, from its means (n,) on n seeds.
 
-    It is mean +- z * standard error of the means per seed. By these alone an agent that won everything would have an
-    interval of no width; so four made-up seeds are added first, two that were won and two that were lost. For single
+    It is mean +- z * standard error of the means per seed. From these alone an agent that won everything would have an
+    interval of width 0; so four artificial seeds are added first, two that were won and two that were lost. For single
     games that is the "plus four" interval of Agresti and Coull (The American Statistician 52, 1998), an approximation
     of Wilson's. Simulated, with shares from 0.02 to 0.99 and any dependence within a seed, it covers the truth 94 % to
     97 % of the time from 100 seeds on, and more often with fewer.
@@ -30,9 +30,9 @@ def share_interval(of_seed: npt.NDArray[np.float64], confidence: float = CONFIDE
 
 
 def difference_interval(of_seed: npt.NDArray[np.float64], confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """A confidence interval of a mean difference of two shares, from the differences (n,) on n seeds.
+    """Confidence interval of a mean difference of two shares, from the differences (n,) on n seeds.
 
-    As ``share_interval``, with two made-up seeds, one on which the one is half a share better, and one the other.
+    It is made as in ``share_interval``, with two artificial seeds, on which either is better by half a share.
     Simulated, it covers the truth 94 % to 97 % of the time from 100 seeds on, and more often with fewer.
     """
     low, high = _interval(np.concatenate([of_seed, [-0.5, 0.5]]), confidence)
@@ -47,20 +47,20 @@ def _interval(of_seed: npt.NDArray[np.float64], confidence: float) -> tuple[floa
 
 
 def seeds_needed(deviation: float, difference: float, confidence: float = CONFIDENCE, power: float = POWER) -> int:
-    """On how many seeds a difference must be measured to be found with the probability ``power``.
+    """Number of seeds on which a difference must be measured to be found with the probability ``power``.
 
-    Found means that its interval of the given confidence does not hold 0. The formula is that of the normal
+    A difference is found if its interval of the given confidence does not contain 0. The formula is that of the normal
     approximation, ((z of the confidence + z of the power) * deviation / difference)^2.
 
     Args:
-        deviation: the standard deviation of the difference from seed to seed.
-        difference: the true mean difference, more than 0.
+        deviation: standard deviation of the difference from seed to seed.
+        difference: the true mean difference, above 0.
     """
     return max(2, ceil((_both(confidence, power) * deviation / difference) ** 2))
 
 
 def difference_found(deviation: float, seeds: int, confidence: float = CONFIDENCE, power: float = POWER) -> float:
-    """The reverse of ``seeds_needed``: the difference that so many seeds find with the probability ``power``."""
+    """The difference that ``seeds`` seeds find with the probability ``power``: the inverse of ``seeds_needed``."""
     return _both(confidence, power) * deviation / sqrt(seeds)
 
 

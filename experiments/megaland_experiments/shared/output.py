@@ -1,7 +1,7 @@
-"""What a command gives out: tables on the screen, and the text of files; megaland_env/files.py writes them.
+"""Output of commands: text and tables on the screen, and the content of files; megaland_env/files.py writes them.
 
-Names and messages in it may come from elsewhere. ``screen`` and ``say`` make them safe for a terminal, ``in_table`` for
-any ``rich`` console, ``in_html`` for a page, ``csv_cell`` for a CSV file, and ``plot_style.in_picture`` for a picture.
+Names and messages may come from elsewhere. ``screen`` and ``say`` make them safe for a terminal, ``in_table`` for any
+``rich`` console, ``in_html`` for a page, ``csv_cell`` for a CSV file, and ``plots.in_picture`` for a picture.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WIDTH_OF_FILES = 120  # columns of a table that does not go to a screen
 
 
 def screen() -> SafeConsole:
-    """The standard output, wide enough for tables when it is a file or a pipe; strings are shown as they are."""
+    """A console on the standard output, wide enough for tables when it is a file or a pipe; strings are no markup."""
     from megaland_experiments.shared.safe_console import SafeConsole
 
     console = SafeConsole()
@@ -51,36 +51,36 @@ def say(text: str, *, error: bool = False) -> None:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share as people read it: ``"49.6 %"``. Files have the share itself."""
+    """Format a share in per cent: ``"49.6 %"``."""
     return f"{100 * share:,.{digits}f} %"
 
 
 def percents(low: float, high: float, digits: int = 1) -> str:
-    """An interval of shares: ``"48.1 to 51.2 %"``."""
+    """Format an interval of shares: ``"48.1 to 51.2 %"``."""
     return f"{100 * low:,.{digits}f} to {percent(high, digits)}"
 
 
 def in_table(text: object, style: str = "") -> Text:
-    """Outside text as a cell or the title (style ``"table.title"``) of a ``rich`` table: brackets are no markup."""
+    """Make outside text a cell or the title (style ``"table.title"``) of a ``rich`` table, without markup."""
     from rich.text import Text
 
     return Text(printable(text), style=style)
 
 
 def in_html(text: object) -> str:
-    """Outside text as part of an HTML page, in an element or in a quoted attribute."""
+    """Escape outside text for an element or a quoted attribute of an HTML page."""
     return html.escape(printable(text), quote=True)
 
 
 _FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
-"""Where a spreadsheet may see a formula: at the beginning, and after a semicolon where that separates cells."""
+"""Where a spreadsheet may see a formula: at the beginning, and after a semicolon, which may separate cells."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def csv_cell(value: Any) -> Any:
-    """A value as it goes into a CSV file: text that a spreadsheet would run as a formula begins with ``'`` instead.
+    """Make a value safe for a CSV file: text that a spreadsheet would run as a formula gets a ``'`` in front.
 
-    Numbers, and text that is a number such as ``"-0.5"``, stay as they are. Characters that cannot be seen are escaped.
+    Numbers, and text that is a number such as ``"-0.5"``, stay as they are. Invisible characters are escaped.
     """
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return value
@@ -88,23 +88,23 @@ def csv_cell(value: Any) -> Any:
 
 
 def warn(message: str) -> None:
-    """Say on the standard error what went wrong without ending the command."""
-    with suppress(OSError):  # nobody may be listening any more
+    """Print a warning on the standard error."""
+    with suppress(OSError):  # the standard error may be closed
         say(f"megaland: warning: {message}", error=True)
 
 
 @contextmanager
 def decoration(what: str) -> Iterator[None]:
-    """Make something that the result is complete without: whatever goes wrong in the block is a warning.
+    """Turn errors in the block into warnings: it makes something without which the result is complete.
 
-    Save what is worth keeping first; pictures, tables and reports come after it, in such a block.
+    Results are saved first; pictures, tables and reports follow in such a block.
 
     Args:
-        what: is made, for the warning: "curve.png".
+        what: name of what the block makes, for the warning, such as ``"curve.png"``.
     """
     try:
         yield
-    except SystemExit:  # rich's answer to a closed pipe, where nobody misses the rest
+    except SystemExit:  # rich exits when a pipe is closed
         pass
     except Exception as error:
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
@@ -112,10 +112,10 @@ def decoration(what: str) -> Iterator[None]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Tell before the work, not after it, that its result could not be written: a file is made there, and removed.
+    """Check before the work that its result can be written: a file is made next to ``path``, and removed.
 
     Raises:
-        FolderError: it is a finished file of a folder that a command owns.
+        FolderError: ``path`` is a finished file of a folder that a command owns.
         OSError: no file can be written there; ``filename`` is ``path``.
     """
     target = Path(path)
@@ -138,10 +138,10 @@ def check_writable(path: str | Path) -> None:
 
 @contextmanager
 def going_on(how: str) -> Iterator[None]:
-    """Add to the error of a full or failing disk how to go on when that is mended.
+    """Add to the error of a full or failing disk how to go on afterwards.
 
     Args:
-        how: such as ``"to go on: megaland simulate random --out runs/records"``.
+        how: the advice, such as ``"to go on: megaland simulate random --out runs/records"``.
     """
     try:
         yield
@@ -153,7 +153,7 @@ def going_on(how: str) -> Iterator[None]:
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Show warnings as one line each on the standard error, as a command does."""
+    """Print warnings in the block as one line each on the standard error."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *rest: warn(str(message))
         yield
@@ -163,7 +163,7 @@ _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows of a table (at least one) as CSV, with the names of the columns first."""
+    """Format the rows of a table (at least one) as CSV, with a header."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -172,12 +172,16 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def json_bytes(content: Any) -> bytes:
-    """``content`` as a JSON file; what JSON does not know (a NaN too) is a ``ValueError``."""
+    """Encode ``content`` as a JSON file.
+
+    Raises:
+        ValueError: JSON cannot express it, such as NaN.
+    """
     return (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()
 
 
 def need(*modules: str) -> None:
-    """Import at the beginning what is needed at the end.
+    """Import modules now that are needed only at the end of the work.
 
     Raises:
         ModuleNotFoundError: an extra is not installed.
@@ -187,7 +191,7 @@ def need(*modules: str) -> None:
 
 
 def versions() -> dict[str, str]:
-    """What a result was made with: Python, NumPy, this package, and PyTorch if it was used."""
+    """Versions of Python, NumPy, this package, and PyTorch if it was imported."""
     packages = ["numpy", "megaland", *(["torch"] if "torch" in sys.modules else [])]
     found = {"python": platform.python_version()}
     for package in packages:

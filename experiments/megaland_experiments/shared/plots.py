@@ -1,7 +1,7 @@
-"""How the pictures of this project look: few colours, all told apart by everyone, and nothing that says nothing.
+"""The style of this project's pictures: few colours that everybody can tell apart, and no decoration.
 
-The colours are those of Paul Tol's colour-blind-safe schemes (https://personal.sron.nl/~pault/). Where several lines
-share a plot they differ in their markers too.
+The colours are those of Paul Tol's colour-blind-safe schemes (https://personal.sron.nl/~pault/). Several lines in a
+plot have different markers too.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 NAME_LENGTH = 34
 DOTS_PER_INCH = 150
 POINTS = 100
-"""Shares are shown in per cent, and what changes them in percentage points."""
+"""Factor of percentages: shares are shown in per cent, and their changes in percentage points."""
 
 DIVERGING, RISING = "RdBu", "Blues"
-"""Colour maps: around a middle, which is white; and from nothing to much."""
+"""Colour maps: one around a white middle, and one from low to high."""
 
 BAR_COLOUR, OTHER_COLOUR, ANCHOR_COLOUR = "#4477aa", "#ee7733", "#bbbbbb"
 INK, GRID, EMPTY = "#222222", "#e5e5e5", "#f0f0f0"
@@ -42,11 +42,11 @@ SERIES = (
     (INK, "X"),
     (ANCHOR_COLOUR, "."),
 )
-"""Colours and markers of lines that share a plot."""
+"""Colours and markers of several lines in a plot."""
 
 
 def new_figure(width: float, height: float, title: str = "") -> Figure:
-    """An empty figure, in inches."""
+    """Make an empty figure, with its size in inches."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH, layout="constrained")
@@ -56,12 +56,12 @@ def new_figure(width: float, height: float, title: str = "") -> Figure:
 
 
 def png(figure: Figure) -> bytes:
-    """A figure as the content of a PNG file. Dollar signs in it are dollar signs, and begin no formula."""
+    """Render a figure as the content of a PNG file. Dollar signs in its text do not begin a formula."""
     from matplotlib import rc_context
     from matplotlib.text import Text
 
     picture = io.BytesIO()
-    with rc_context({"text.parse_math": False}):  # of labels that are made only when they are drawn
+    with rc_context({"text.parse_math": False}):  # for labels that are made while drawing
         for text in figure.findobj(Text):
             text.set_parse_math(False)
         figure.savefig(picture, format="png", metadata={"Software": None})
@@ -74,18 +74,18 @@ def write_picture(path: str | Path, figure: Figure) -> None:
 
 
 def in_picture(text: object, most: int | None = None) -> str:
-    """Outside text for a picture: what cannot be seen is escaped, and what the font lacks becomes a question mark.
+    """Make outside text safe for a picture: invisible characters are escaped, those not in the font become ``?``.
 
     Args:
         text: the text.
-        most: the most characters; a longer one ends with ``...``.
+        most: largest number of characters; a longer text ends with ``...``.
     """
     drawable = _drawable()
     return "".join(character if ord(character) in drawable else "?" for character in printable(text, most))
 
 
 def short(name: str) -> str:
-    """A name that fits beside a picture."""
+    """Shorten a name to fit next to a plot."""
     return in_picture(name, NAME_LENGTH)
 
 
@@ -98,7 +98,7 @@ def _drawable() -> frozenset[int]:
 
 
 def no_frame(axes: Axes) -> None:
-    """Take away what frames a plot, and make room for its title."""
+    """Remove the frame of a plot, and make its title fit."""
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.tick_params(length=0)
@@ -106,7 +106,7 @@ def no_frame(axes: Axes) -> None:
 
 
 def grid(axes: Axes, along: str) -> None:
-    """Lines at the ticks of the axis ``along``, ``"x"``, ``"y"`` or ``"both"``, behind all else, and no frame."""
+    """Draw grid lines along ``"x"``, ``"y"`` or ``"both"`` behind everything else, and remove the frame."""
     axes.grid(axis=along, color=GRID)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     no_frame(axes)
@@ -124,18 +124,18 @@ def dots(
     offset: float = 0.0,
     name: str | None = None,
 ) -> None:
-    """Values with their intervals, a line each, the first on top.
+    """Draw values with their intervals, one below the other.
 
     Args:
-        axes: where.
-        labels: of the lines.
-        values: (n,).
+        axes: the axes to draw in.
+        labels: labels of the values, on the y axis.
+        values: (n,) the values.
         low: (n,) the lower ends of the intervals.
-        high: (n,) the upper ends.
-        middle: where a line is drawn that says "no effect".
-        series: which of ``SERIES``.
-        offset: how far below its line each is drawn, where several share it.
-        name: for a legend.
+        high: (n,) the upper ends of the intervals.
+        middle: position of a vertical line that stands for "no effect"; None for no line.
+        series: index into ``SERIES``.
+        offset: distance below the label, for several values with the same label.
+        name: name in a legend.
     """
     centre, below, above = (np.asarray(array, np.float64) for array in (values, low, high))
     colour, marker = SERIES[series]

@@ -1,4 +1,4 @@
-"""How far a long command is, and how long it will take: a bar on a terminal, a plain line now and then elsewhere."""
+"""Progress of long commands, with the time left: a bar on a terminal, a plain line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from megaland_experiments.shared.output import percent
+
 SECONDS_BETWEEN_LINES = 30.0
 
 Told = Callable[[float, float], None]
-"""Called with what is done and the total; what is under way counts in part."""
+"""Called with the amount done and the total; work under way counts in part."""
 
 
 class TimeLeft:
-    """Estimates the time left from the speed so far.
+    """An estimate of the time left, from the speed so far.
 
-    What was done before the first report, by an earlier process, says nothing about the speed.
+    Work that was done before the first report, by an earlier process, does not count.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -25,7 +27,7 @@ class TimeLeft:
         self._before: float | None = None
 
     def __call__(self, done: float, total: float) -> float | None:
-        """The seconds that the rest will take; None before anything is done."""
+        """Estimate the seconds that the rest takes; None before anything is done."""
         if self._before is None:
             self._before = done
         here, passed = done - self._before, self._clock() - self._began
@@ -33,7 +35,7 @@ class TimeLeft:
 
 
 def duration(seconds: float | None) -> str:
-    """Such as ``"1:02:03 left"``; words as long as nobody knows."""
+    """Format the time left: ``"1:02:03 left"``, or ``"time left unknown"``."""
     if seconds is None:
         return "time left unknown"
     minutes, rest = divmod(round(seconds), 60)
@@ -41,18 +43,20 @@ def duration(seconds: float | None) -> str:
 
 
 def sentence(done: float, total: float, unit: str, left: float | None) -> str:
-    """Such as ``"25 % of 48,000 games, 0:03:10 left"``."""
+    """Format progress: ``"25 % of 48,000 games, 0:03:10 left"``."""
     share = done / total if total else 1.0
-    return f"{100 * share:.0f} % of {total:,.0f} {unit}, {duration(left)}"
+    return f"{percent(share, 0)} of {total:,.0f} {unit}, {duration(left)}"
 
 
 @contextmanager
 def progress_bar(unit: str) -> Iterator[Told]:
-    """Show on the standard error how much is done.
+    """Show progress on the standard error: a bar on a terminal, which disappears at the end, or else lines.
 
-    The function that is yielded is told the number of ``unit`` that are done, and the total.
+    Args:
+        unit: what is counted, such as ``"games"``.
 
-    On a terminal that is a bar that disappears at the end; elsewhere a line every half minute.
+    Yields:
+        A function to call with the number of units done, and the total.
     """
     from rich.progress import BarColumn, Progress, TextColumn
 

@@ -1,8 +1,8 @@
-"""The one rule for folders that a command fills, and the lock that keeps two processes apart.
+"""The rule for folders that commands write, and the lock that keeps two processes apart.
 
-A folder says in its settings file what the work is and which version of this package does it. The same work by the same
-version goes on from what is there. Otherwise a folder that was named is refused, and the default folder takes the next
-free name. Nothing that is finished is overwritten. docs/folders.md tells users the same.
+The settings file of a folder says what the work is and which version of this package does it. The same work by the same
+version continues with the files that are there. Otherwise a folder that the user named is refused, and a default folder
+gets the next free name. Finished files are never overwritten. docs/folders.md explains this to users.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from megaland_experiments.shared.output import versions
 LOCK_FILE = ".lock"
 MOST_BYTES_OF_SETTINGS = 2**26
 FIRST_VERSION = "0.1.0"
-"""Folders that do not say which version wrote them are of this one. They have no checksums, and are only read."""
+"""The version of folders that do not name one. They have no checksums, and are only read."""
 
 
 class FolderInUseError(FolderError):
-    """A folder that another process works in."""
+    """Raised for a folder in which another process works."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a command makes folders of.
+    """A kind of folder.
 
     Attributes:
-        name: what such a folder holds, such as ``"a tournament"``.
-        file: the name of its settings file.
-        format: what the settings file says under ``"format"``.
-        beginnings: files and folders that are there before anything is finished; the folders are empty then.
-        old_key: a key that the settings file has in folders of ``FIRST_VERSION``, which may lack ``"format"``.
+        name: the content of such a folder, such as ``"a tournament"``.
+        file: name of its settings file.
+        format: value of ``"format"`` in the settings file.
+        beginnings: files and folders that exist before anything is finished; the folders are empty then.
+        old_key: a key of the settings file in folders of ``FIRST_VERSION``, which may lack ``"format"``.
     """
 
     name: str
@@ -54,12 +54,12 @@ class Kind:
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be done in a folder.
+    """The work that is to be done in a folder.
 
     Attributes:
-        kind: of the folder.
-        settings: all that the results follow from, as JSON has it; the same settings are the same work.
-        facts: what else the settings file says about it, under keys of their own.
+        kind: kind of the folder.
+        settings: everything the results depend on, as JSON; the same settings are the same work.
+        facts: further entries of the settings file.
     """
 
     kind: Kind
@@ -69,13 +69,13 @@ class Work:
 
 @dataclass(frozen=True)
 class Stored:
-    """What is known about a folder from its settings file.
+    """The settings file of a folder.
 
     Attributes:
-        content: of the file.
-        version: of the package that wrote it.
-        is_old: written by ``FIRST_VERSION``: without checksums, and in the form of that version.
-        checksums: of the folder.
+        content: content of the file.
+        version: version of the package that wrote it.
+        is_old: whether ``FIRST_VERSION`` wrote it, without checksums and in the format of that version.
+        checksums: checksums of the folder.
     """
 
     content: dict[str, Any]
@@ -85,7 +85,7 @@ class Stored:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that the results follow from."""
+        """Everything the results depend on."""
         settings: dict[str, Any] = self.content["settings"]
         return settings
 
@@ -95,11 +95,10 @@ class RunFolder:
     """A folder that this process owns until the end of the ``with`` statement.
 
     Attributes:
-        path: where it is.
-        stored: what its settings file says.
-        is_new: nothing of the work was there before.
-        note: why it is not the folder that the command usually takes; empty otherwise.
-        checksums: of its finished files; it writes them too.
+        path: path of the folder.
+        stored: its settings file.
+        is_new: whether nothing of the work was there before.
+        note: why it is not the default folder; empty otherwise.
     """
 
     path: Path
@@ -109,11 +108,11 @@ class RunFolder:
 
     @property
     def checksums(self) -> Checksums:
-        """The checksums of its finished files; it writes such files, too."""
+        """The checksums of its finished files, which also write such files."""
         return self.stored.checksums
 
     def has(self, name: str) -> bool:
-        """Whether a file is there, and finished."""
+        """Whether a file exists and is finished."""
         return name in self.checksums and (self.path / name).exists()
 
 
@@ -125,18 +124,18 @@ def claim(
     *,
     prepare: Callable[[Path, Checksums], None] | None = None,
 ) -> Iterator[RunFolder]:
-    """Own a folder for some work; check all arguments before.
+    """Own a folder for some work. Callers check all arguments of the work first.
 
     Args:
-        work: what is to be done there.
-        out: the folder that the user named, if one was named.
-        default: the folder otherwise: this one or, as ``numbered`` has it, the next that is free or has the same work.
-        prepare: writes what must be there before the settings file is, with the folder and its checksums; nobody finds
-            a folder that it has not finished.
+        work: the work to be done there.
+        out: the folder that the user named; None if none was named.
+        default: the default folder; if it holds other work, the next name (``numbered``) that is free or has this work.
+        prepare: called with the folder and its checksums; writes files that must exist before the settings file does.
+            A folder in which it has not finished counts as empty.
 
     Raises:
         FolderInUseError: another process works in the folder.
-        FolderError: the folder that was named holds something else, or a file in it is damaged.
+        FolderError: the named folder holds something else, or a file in it is damaged.
         OSError: the folder cannot be made or written to.
     """
     in_use: list[Path] = []
@@ -172,15 +171,15 @@ def claim(
 
 @contextmanager
 def reopen(kind: Kind, path: str | Path) -> Iterator[RunFolder]:
-    """Own a folder again to go on with whatever work it holds.
+    """Own a folder to continue the work that it holds.
 
     Raises:
-        FolderInUseError: another process works in it.
-        FolderError: it holds no such work, or work of another version, or a file in it is damaged.
-        OSError: it cannot be written to.
+        FolderInUseError: another process works in the folder.
+        FolderError: the folder holds no such work, or work of another version, or a file in it is damaged.
+        OSError: the folder cannot be written to.
     """
     folder = Path(path)
-    _same_version(folder, kind)  # before a lock file is made in what may be anything
+    _same_version(folder, kind)  # before a lock file is made in a folder of something else
     with _locked(folder):
         _remove_temporary(folder)
         stored = _same_version(folder, kind)
@@ -192,8 +191,8 @@ def read_stored(path: str | Path, kind: Kind) -> Stored:
     """Read the settings file of a folder. No lock is needed.
 
     Raises:
-        FolderError: there is none, or it is damaged or of something else.
-        OSError: it cannot be read.
+        FolderError: the file is missing, damaged, or of something else.
+        OSError: the file cannot be read.
     """
     folder = Path(path)
     file = folder / kind.file
@@ -220,8 +219,8 @@ def read_object(file: Path) -> dict[str, Any]:
     """Read a JSON object.
 
     Raises:
-        FolderError: it is damaged, or no object.
-        OSError: it cannot be read.
+        FolderError: the file is damaged, or does not hold an object.
+        OSError: the file cannot be read.
     """
     return parse_object(_read(file), file)
 
@@ -230,7 +229,7 @@ def parse_object(content: bytes, file: Path) -> dict[str, Any]:
     """Parse the JSON object that a file holds.
 
     Raises:
-        FolderError: it is damaged, or no object.
+        FolderError: the file is damaged, or does not hold an object.
     """
     try:
         found = parse_json(content.decode("utf-8"), file)
@@ -258,7 +257,7 @@ def warn_if_old(path: Path, stored: Stored) -> None:
 
 
 def numbered(default: str | Path, number: int) -> Path:
-    """The default folder or, from 2 on, the next names: ``runs/tournament-2``, and ``runs/ppo-2`` after ``ppo-1``."""
+    """Number a default folder: ``runs/tournament``, ``runs/tournament-2``, ...; ``runs/ppo-2`` follows ``ppo-1``."""
     path = Path(default)
     return path if number == 1 else path.with_name(f"{path.name.removesuffix('-1')}-{number}")
 
@@ -269,7 +268,7 @@ _OTHERWISE = "name another folder, or delete this one"
 
 
 def _choose(work: Work, out: str | Path | None, default: str | Path | None, in_use: Sequence[Path]) -> tuple[Path, str]:
-    """The folder for some work, and why it is not the first choice."""
+    """Choose the folder for some work; return it, and why it is not the default one."""
     if out is not None:
         _has(Path(out), work)
         return Path(out), ""
@@ -297,7 +296,11 @@ def _choose(work: Work, out: str | Path | None, default: str | Path | None, in_u
 
 
 def _has(path: Path, work: Work) -> bool:
-    """Whether a folder holds the same work; an error if it holds something else, False if nothing is finished in it."""
+    """Whether a folder holds the same work; False if nothing in it is finished.
+
+    Raises:
+        FolderError: the folder holds something else.
+    """
     kind = work.kind
     place = next(place for place in (path, *path.absolute().parents) if place.exists())
     if not place.is_dir():
@@ -312,7 +315,7 @@ def _has(path: Path, work: Work) -> bool:
     if not difference:
         return True
     if _is_beginning(path, kind) and not stored.is_old:
-        return False  # its work was begun, but nothing of it is finished that could be lost
+        return False  # other work was begun, but nothing of it is finished that could be lost
     raise FolderError(f"{path} holds {kind.name} {difference}; {_OTHERWISE}")
 
 
@@ -342,7 +345,7 @@ def _other_settings(stored: Stored, settings: Mapping[str, Any]) -> str:
 
 
 def _is_beginning(path: Path, kind: Kind) -> bool:
-    """Whether a folder is missing or has nothing but what is there before anything is finished."""
+    """Whether a folder is missing, or has only files from before anything is finished."""
     return not path.exists() or all(
         entry.name == kind.file or _is_from_beginning(entry, kind) for entry in path.iterdir()
     )
@@ -381,9 +384,9 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _check_links(path: Path) -> None:
-    """Refuse a folder with links in it: what is written or removed there would be somewhere else.
+    """Refuse a folder with links in it, through which files elsewhere would be written or removed.
 
-    The folder may be one that somebody has sent. That it is itself behind a link is its owner's choice.
+    The folder may come from somebody else. It may itself be behind a link, which is its owner's choice.
     """
     for place, folders, files in os.walk(path):
         for name in (*folders, *files):
@@ -392,7 +395,7 @@ def _check_links(path: Path) -> None:
 
 
 def _begin(path: Path, work: Work, prepare: Callable[[Path, Checksums], None] | None, made: Sequence[Path]) -> None:
-    """Write what a folder begins with, the settings file last."""
+    """Write the first files of a folder, the settings file last."""
     kind = work.kind
     try:
         for left in (kind.file, CHECKSUMS_FILE, *kind.beginnings):  # of other work that was only begun
@@ -423,7 +426,7 @@ def _remove(path: Path) -> None:
 
 
 def _remove_empty(made: Sequence[Path]) -> None:
-    """Remove folders that were made for nothing; a lock file alone in the first is ours."""
+    """Remove folders that were made in vain; a lock file alone in the first is ours."""
     with suppress(OSError):
         if made and [entry.name for entry in made[0].iterdir()] == [LOCK_FILE]:
             (made[0] / LOCK_FILE).unlink()
@@ -432,7 +435,7 @@ def _remove_empty(made: Sequence[Path]) -> None:
 
 
 def _remove_temporary(path: Path) -> None:
-    """Remove what was being written or removed when a process was killed."""
+    """Remove temporary files of a process that was killed."""
     for left in list(path.rglob(".*")):
         if _is_temporary(left):
             _remove(left)

@@ -13,8 +13,8 @@ from megaland_env.outside_text import printable_lines
 class SafeConsole(Console):
     """A console that shows every string as it is.
 
-    Brackets are not read as markup, nor ``:bomb:`` as an emoji; what cannot be seen is escaped. Who wants a style
-    passes ``style=`` or a ``rich.text.Text``.
+    Brackets are no markup, ``:bomb:`` is no emoji, and invisible characters are escaped. For a style, pass ``style=``
+    or a ``rich.text.Text``.
     """
 
     def __init__(self, **options: Any) -> None:
