@@ -22,6 +22,7 @@ from megaland_env.engine import rng
 from megaland_experiments.matches.executors import Tell, make_agents, run_jobs
 from megaland_experiments.matches.line_ups import LineUp
 from megaland_experiments.matches.playing import DEFAULT_BATCH, Matches, Progress, concatenate, play
+from megaland_experiments.shared.checks import check_whole
 
 PORTION_SECONDS = 30.0
 """Time that a portion should take, which is what may be lost when a run is stopped."""
@@ -72,10 +73,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         most = MOST_SEEDS * min(line_up.num_players for line_up in self.line_ups)
-        if isinstance(self.games, bool) or not isinstance(self.games, (int, np.integer)):
-            raise ValueError(f"games is {self.games!r}; it must be a whole number")
-        if not 1 <= self.games <= most:
-            raise ValueError(f"games is {self.games}; it must be from 1 to {most}")
+        check_whole("games", self.games, 1, most)
         rng.as_words([self.seed])
 
     def num_seeds(self, line_up: int) -> int:
@@ -185,8 +183,7 @@ def check_workers(plan: Plan, workers: int) -> None:
     Raises:
         ValueError: it is below 1, or above 1 although an agent is an object.
     """
-    if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1:
-        raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
+    check_whole("workers", workers, 1)
     objects = [name for name, agent in zip(plan.names, plan.agents, strict=True) if not isinstance(agent, str)]
     if workers > 1 and objects:
         raise ValueError(

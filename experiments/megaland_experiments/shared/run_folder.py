@@ -21,7 +21,7 @@ from typing import Any
 from megaland_env.files import REPLACED, TEMPORARY, FileError, digest, make_folder, parse_json, read_bytes
 from megaland_experiments.shared.checksums import AGAIN, CHECKSUMS_FILE, Checksums
 from megaland_experiments.shared.checksums import FolderError as FolderError
-from megaland_experiments.shared.output import versions
+from megaland_experiments.shared.output import json_bytes, versions
 
 LOCK_FILE = ".lock"
 MOST_BYTES_OF_SETTINGS = 2**26
@@ -409,7 +409,7 @@ def _begin(path: Path, work: Work, prepare: Callable[[Path, Checksums], None] | 
             **work.facts,
             "settings": work.settings,
         }
-        checksums.write(kind.file, (json.dumps(content, indent=2, allow_nan=False) + "\n").encode())
+        checksums.write(kind.file, json_bytes(content))
     except BaseException:
         with suppress(OSError):
             for left in (kind.file, CHECKSUMS_FILE, *kind.beginnings):

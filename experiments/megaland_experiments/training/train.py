@@ -44,7 +44,7 @@ from megaland_env.agent import Agent, check_announced, names_class
 from megaland_env.files import FileError, digest, read_bytes, read_json, write_json
 from megaland_env.seats.self_play import SelfPlay
 from megaland_experiments.shared.intervals import CONFIDENCE
-from megaland_experiments.shared.output import decoration, percent, say, screen, versions, warn
+from megaland_experiments.shared.output import decoration, json_bytes, percent, say, screen, versions, warn
 from megaland_experiments.shared.run_folder import (
     FolderError,
     FolderInUseError,
@@ -245,7 +245,7 @@ def _learn_and_evaluate(config: TrainConfig, owned: RunFolder, stop: StopRequest
         # The same policy, with the evaluations in its provenance.
         training.save_policy(model, policy, evaluations=evaluations)
         report = training.report(model, evaluations, time.perf_counter() - began)
-        owned.checksums.write(REPORT, (json.dumps(report, indent=2, allow_nan=False) + "\n").encode())
+        owned.checksums.write(REPORT, json_bytes(report))
         (folder / EVALUATIONS).unlink(missing_ok=True)
     _show_report(config, report)
     return policy
