@@ -9,7 +9,7 @@ TABLES_OF_COLUMNS = "\n".join(f"## {table}\n\n{MEANINGS[table]}\n\n{columns_tabl
 PAGE = f"""# Records of games
 
 `megaland simulate` writes these tables as Parquet files, version {SCHEMA_VERSION} of the schema, and
-`megaland_experiments.records.store.load` reads them as lazy frames of Polars. In the folder, `manifest.json` says what
+`megaland_experiments.records.load` reads them as lazy frames of Polars. In the folder, `manifest.json` says what
 was played, and `<table>/part-00000.parquet` and so on hold the rows; their checksums are in `SHA256SUMS`.
 [Folders that commands fill](folders.md) says how to go on after a stop, and what else is true of all
 folders. This page is generated.

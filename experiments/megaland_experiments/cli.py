@@ -71,12 +71,12 @@ COMMANDS = {
         (*_DRAWS, "polars", "statsmodels", "filelock"),
     ),
     "probe": Command(
-        "megaland_experiments.probe.probe", "measure which decisions an agent makes", "", "experiments", _DRAWS
+        "megaland_experiments.probe.command", "measure which decisions an agent makes", "", "experiments", _DRAWS
     ),
     "simulate": Command(
-        "megaland_experiments.records.simulate",
+        "megaland_experiments.records.simulation",
         "play games between agents, and record them as tables",
-        "megaland_experiments.records.simulate_options",
+        "megaland_experiments.records.simulation_options",
         "analysis",
         ("rich", "polars", "filelock"),
     ),
@@ -90,7 +90,7 @@ COMMANDS = {
         "onnx",
         ("onnx", "torch", "safetensors"),
     ),
-    "play": Command("megaland_experiments.play.play", "play against agents in the terminal"),
+    "play": Command("megaland_experiments.play.command", "play against agents in the terminal"),
     "watch": Command("megaland_experiments.play.watch", "step through a recorded game"),
     "agents": Command("megaland_experiments.agent_list", "list the available agents, with their parameters"),
 }

@@ -16,9 +16,9 @@ from megaland_env.cards import BUILDING_COINS, NORMAL_BUILDINGS, START_HEARTS
 from megaland_experiments import analysis
 from megaland_experiments.analysis.buildings import bought
 from megaland_experiments.probe.measures import token_worth
+from megaland_experiments.records import simulate
+from megaland_experiments.records.folder import Records
 from megaland_experiments.records.schema import building_column
-from megaland_experiments.records.simulate import simulate
-from megaland_experiments.records.store import Records
 
 EXPLORER = "explorer:policy=threshold"
 

@@ -16,9 +16,9 @@ from megaland_experiments import cli
 from megaland_experiments.analysis import report
 from megaland_experiments.matches import arena
 from megaland_experiments.matches import playing as matches
-from megaland_experiments.play.play import Match
-from megaland_experiments.probe import probe
-from megaland_experiments.records import simulate
+from megaland_experiments.play.match import Match
+from megaland_experiments.probe import command as probe_command
+from megaland_experiments.records import simulation
 from megaland_experiments.shared.output import check_writable
 from megaland_experiments.speed import benchmark
 from megaland_experiments.training import learning_curves
@@ -31,7 +31,7 @@ def nobody_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     def play(*arguments: Any, **named: Any) -> None:
         raise AssertionError("a game was played")
 
-    for module in (matches, arena, probe, simulate):
+    for module in (matches, arena, probe_command, simulation):
         monkeypatch.setattr(module, "play", play)
     monkeypatch.setattr(Match, "play", play)
     monkeypatch.setattr(tune, "strengths", play)

@@ -29,10 +29,11 @@ from megaland_env.render.text import SYMBOLS, WIDTH, render_text
 from megaland_env.replay import Recorder, Replay, load_replay, save_replay
 from megaland_env.replay import play as play_again
 from megaland_experiments import cli
-from megaland_experiments.play.play import HUMAN, Match
+from megaland_experiments.play.command import HUMAN
+from megaland_experiments.play.explanations import explain_named, help_sections, odds_words, standings
+from megaland_experiments.play.match import Match
 from megaland_experiments.play.terminal import Terminal
 from megaland_experiments.play.watch import Viewer, frames
-from megaland_experiments.play.words import explain_named, help_sections, odds_words, standings
 from tests.support.make_golden import TRADING
 from tests.support.places import ROOT
 from tests.support.play import LIVELY, dealt_games, moments, some_legal, view_of
@@ -755,7 +756,7 @@ def test_a_replay_that_cannot_be_written_is_no_end(megaland, monkeypatch):
     def fail(path: Path, replay: Replay) -> None:
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("megaland_experiments.play.play.save_replay", fail)
+    monkeypatch.setattr("megaland_experiments.play.saving.save_replay", fail)
     status, out, err = megaland("play", "--seed", "7", typed=["q", "s", "s", ""])
     assert (status, err) == (0, "")
     assert out.count("The game cannot be saved: megaland-7.json: No space left on device") == 2
@@ -772,7 +773,7 @@ def test_a_replay_that_was_wanted_from_the_start_and_cannot_be_written(megaland,
     def fail(path: Path, replay: Replay) -> None:
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("megaland_experiments.play.play.save_replay", fail)
+    monkeypatch.setattr("megaland_experiments.play.saving.save_replay", fail)
     for typed in (["q", ""], ["2"] * 40):
         status, out, _ = megaland(*short_game("--seed", "3", "--replay", "g.json"), typed=typed)
         assert status == 2
@@ -784,7 +785,7 @@ def test_a_game_that_breaks_off_is_saved(megaland, monkeypatch):
     def fail(*_: Any) -> list[str]:
         raise RuntimeError("a mistake of ours")
 
-    monkeypatch.setattr("megaland_experiments.play.play.odds_words", fail)
+    monkeypatch.setattr("megaland_experiments.play.match.odds_words", fail)
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         megaland("play", "--seed", "7", typed=["1", "o"])
     assert len(load_replay("megaland-7.json")) == 1

@@ -21,9 +21,10 @@ from megaland_env.agent import Agent, RandomAgent
 from megaland_env.engine import rng
 from megaland_experiments import cli
 from megaland_experiments.matches.playing import AgentError, play
+from megaland_experiments.probe import Probe, load_probe, probe
+from megaland_experiments.probe.decisions import Decided, DecisionRecorder
 from megaland_experiments.probe.measures import UNDER_THE_CARD, damages, next_cards, token_worth, under_the_card, worths
-from megaland_experiments.probe.probe import PROBE, Probe, load_probe, probe
-from megaland_experiments.probe.record import Decided, Recorder
+from megaland_experiments.probe.result import PROBE
 from megaland_experiments.shared.run_folder import FolderError, Work, claim
 from tests.support.tables import LEVEL_CARDS, seed_for, state
 
@@ -65,9 +66,9 @@ PICTURES = ("leaving", "purchases", "choices")
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures take seconds, so where nobody looks at them they are left empty."""
-    monkeypatch.setattr("megaland_experiments.probe.probe.png", lambda figure: b"")
+    monkeypatch.setattr("megaland_experiments.probe.result.png", lambda figure: b"")
     monkeypatch.setattr(
-        "megaland_experiments.probe.probe.figures", lambda result: dict.fromkeys(PICTURES, lambda: None)
+        "megaland_experiments.probe.result.figures", lambda result: dict.fromkeys(PICTURES, lambda: None)
     )
 
 
@@ -83,7 +84,7 @@ def decided(agent: Any, player: dict[str, Any], unseen: str, decision: str = "ru
     seen = [card for card in LEVEL_CARDS if card not in unseen.split(", ")]
     others = {"in_level": False, "home": {"stone": 1}}
     games = MegalandGames.restore([state([player, others], decision, seen=seen, seed=0)])
-    recorder = Recorder(agent)
+    recorder = DecisionRecorder(agent)
     recorder.act(games.decisions())
     return recorder.decided()
 
@@ -167,7 +168,7 @@ def test_the_cards_that_come_and_what_they_do() -> None:
     players: list[dict[str, Any]] = [{"max_hearts": 8, "buildings": {"Soap Makers": 1}}, {"max_hearts": 8}]
     seed = seed_for(reveals, ["Spires"], 3)
     games = MegalandGames.restore([state(players, seen=["Spires"], seed=seed, round_number=3)])
-    recorder = Recorder(Always("STAY"))
+    recorder = DecisionRecorder(Always("STAY"))
     hurts = []
     for name in reveals:
         hearts = games.decisions().view.hearts[:, 0].astype(int)
@@ -299,7 +300,7 @@ def test_shares_follow_from_the_counts(both: tuple[Probe, dict[str, Counter[Any]
 def test_the_recorder_plays_as_the_agent_does() -> None:
     line_ups = np.zeros((6, 3), int)
     plain = play(SHORT, [RandomAgent(3)], line_ups, np.arange(6))
-    recorder = Recorder(RandomAgent(3))
+    recorder = DecisionRecorder(RandomAgent(3))
     recorded = play(SHORT, [recorder], line_ups, np.arange(6))
     assert np.array_equal(plain.coins, recorded.coins)
     assert len(recorder.decided()) == plain.decisions.sum()
@@ -327,7 +328,7 @@ def test_an_untidy_agent_is_recorded_as_a_tidy_one_is() -> None:
 def test_games_in_parts_count_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[int, int]] = []
     whole = probe("threshold", "random", games=18, config=SHORT)
-    monkeypatch.setattr("megaland_experiments.probe.probe.MOST_AT_ONCE", 7)
+    monkeypatch.setattr("megaland_experiments.probe.command.MOST_AT_ONCE", 7)
     parts = probe("threshold", "random", games=18, config=SHORT, progress=lambda *counts: told.append(counts))
     assert whole.tables().keys() == parts.tables().keys()
     for name, rows in whole.tables().items():
@@ -418,7 +419,7 @@ def test_the_default_folder_takes_the_next_free_name_and_what_is_finished_is_sho
     out, err = capsys.readouterr()
     assert "written to runs/probe-2: probe.json" in out
     assert err.endswith("so this goes to runs/probe-2\n")
-    monkeypatch.setattr("megaland_experiments.probe.probe.play", None)
+    monkeypatch.setattr("megaland_experiments.probe.command.play", None)
     Path("runs/probe/jumps.csv").unlink()
     assert cli.main(WORDS) == 0
     again = capsys.readouterr().out

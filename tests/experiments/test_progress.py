@@ -14,7 +14,7 @@ from megaland_env import Decisions, MegalandConfig
 from megaland_env.agent import RandomAgent
 from megaland_experiments.matches import playing as matches
 from megaland_experiments.matches.playing import play
-from megaland_experiments.records.simulate import simulate
+from megaland_experiments.records import simulate
 from megaland_experiments.shared import progress, safe_console
 from megaland_experiments.shared.progress import TimeLeft, duration, progress_bar, sentence
 from megaland_experiments.strength.evaluate import evaluate

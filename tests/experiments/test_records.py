@@ -27,14 +27,12 @@ from megaland_experiments import cli
 from megaland_experiments.analysis import report
 from megaland_experiments.matches.line_ups import MIXED, make_line_ups
 from megaland_experiments.matches.playing import AgentError, play
+from megaland_experiments.probe.decisions import Decided, DecisionRecorder
 from megaland_experiments.probe.measures import worths
-from megaland_experiments.probe.record import Decided
-from megaland_experiments.probe.record import Recorder as Prober
+from megaland_experiments.records import Records, can, load, simulation
+from megaland_experiments.records import folder as records_folder
 from megaland_experiments.records import schema as record_schema
-from megaland_experiments.records import simulate
-from megaland_experiments.records import store as records
 from megaland_experiments.records.schema import IN_THE_RUN_MODEL, TABLES, building_column, columns_table
-from megaland_experiments.records.store import Records, can, load
 from megaland_experiments.shared.checksums import Checksums
 from megaland_experiments.shared.run_folder import FolderError
 from tests.support.ledger import COUNTED, Ledger
@@ -49,7 +47,7 @@ Row = dict[str, Any]
 def small(tmp_path_factory: pytest.TempPathFactory) -> Records:
     """A few games of tables of all sizes, in several parts."""
     config = MegalandConfig(market="random", max_rounds=12)
-    return simulate.simulate(
+    return simulation.simulate(
         AGENTS, tmp_path_factory.mktemp("records"), games=GAMES, num_players=[2, 3, 4, 5], config=config, part=30
     )
 
@@ -147,7 +145,7 @@ def test_events_lead_to_the_engine_s_last_state(small: Records, players: int) ->
 @pytest.mark.soak
 def test_events_lead_to_the_engine_s_last_state_in_1000_games(tmp_path: Path) -> None:
     agents = ["planner", "threshold", "hearts", "builder", "saver", "random"]
-    found = simulate.simulate(agents, tmp_path / "run", games=250, num_players=[2, 3, 4, 5], part=100)
+    found = simulation.simulate(agents, tmp_path / "run", games=250, num_players=[2, 3, 4, 5], part=100)
     assert found.games.select(pl.len()).collect().item() >= 1000
     for players in (2, 3, 4, 5):
         check_against_snapshots(found, players)
@@ -288,7 +286,7 @@ def test_what_is_kept_is_enough_for_the_exact_solver(small: Records) -> None:
     """Staying, leaving and jumping are valued as ``megaland probe`` does it from the games themselves."""
     players = 4
     numbers, who = played_again(small, players)
-    prober = Prober(make_agent("threshold"))
+    prober = DecisionRecorder(make_agent("threshold"))
     roster = ["random", "hearts", prober]
     play(config_of(small, players), roster, who, seeds_of(small, numbers))
     probed = prober.decided().of(Kind.RUN, Kind.JUMP)
@@ -342,7 +340,7 @@ def test_a_share_of_the_decisions(copied: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_all_sit_in_all_seats_equally_often_on_luck_of_their_own(players: int, tmp_path: Path) -> None:
-    plan = simulate.Plan.of(["random", "saver", "hearts"], 120 * players, players, 5, 1.0, None, 64)
+    plan = simulation.SimulationPlan.of(["random", "saver", "hearts"], 120 * players, players, 5, 1.0, None, 64)
     seats, which = (np.concatenate(arrays) for arrays in zip(*map(plan.line_ups, plan.parts), strict=True))
     seeds = np.concatenate([plan.seeds(part) for part in plan.parts])
     assert len(set(seeds.tolist())) == len(seeds) == 120 * players
@@ -359,7 +357,7 @@ def test_all_sit_in_all_seats_equally_often_on_luck_of_their_own(players: int, t
 
 
 def test_one_agent_alone_plays_no_game_twice(tmp_path: Path) -> None:
-    found = simulate.simulate(["random"], tmp_path, games=40, num_players=[2, 3], config=MegalandConfig(max_rounds=1))
+    found = simulation.simulate(["random"], tmp_path, games=40, num_players=[2, 3], config=MegalandConfig(max_rounds=1))
     assert found.games.select(pl.col("seed").n_unique()).collect().item() == 40 + 42
     assert found.manifest["line_ups"] == ["2 random", "3 random"]
     assert found.games.group_by("line_up").len().sort("line_up").collect().rows() == [
@@ -399,7 +397,7 @@ def test_the_manifest_says_what_was_played(small: Records) -> None:
 def test_the_page_of_columns_is_the_generated_one() -> None:
     page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
     for table in TABLES:
-        assert columns_table(table) in page, "write it anew: python docs/make_records.py"
+        assert columns_table(table) in page, "write it again: python docs/make_records.py"
 
 
 # ------------------------------------------------------------------------------------------------------ nothing is lost
@@ -447,7 +445,7 @@ def test_parts_of_another_size_have_the_same_rows(expected: dict[str, bytes], tm
     found, config = [], MegalandConfig(max_rounds=3)
     for part in (6, 100):
         found.append(
-            simulate.simulate(WORDS[:2], tmp_path / f"{part}", games=12, num_players=[2, 3], config=config, part=part)
+            simulation.simulate(WORDS[:2], tmp_path / f"{part}", games=12, num_players=[2, 3], config=config, part=part)
         )
     assert contents(found[0].path) == expected
     assert len(contents(found[1].path)) == 5 * 2
@@ -459,7 +457,7 @@ def test_the_same_command_again_plays_nothing(
     expected: dict[str, bytes], copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     manifest = (copied / "manifest.json").read_bytes()
-    monkeypatch.setattr(simulate, "play", None)
+    monkeypatch.setattr(simulation, "play", None)
     assert run(*WORDS, "--out", str(copied)) == 0
     assert contents(copied) == expected
     assert (copied / "manifest.json").read_bytes() == manifest
@@ -468,13 +466,13 @@ def test_the_same_command_again_plays_nothing(
 SLOWLY = """
 import sys, time
 from megaland_experiments import cli
-from megaland_experiments.records import store as records, simulate
+from megaland_experiments.records import simulation
 
 def write(*arguments):
     time.sleep(0.3)  # so that the machine may be busy while somebody reaches for Ctrl-C
     return _write(*arguments)
 
-_write, simulate.write = simulate.write, write
+_write, simulation.write = simulation.write, write
 sys.exit(cli.main(sys.argv[1:]))
 """
 
@@ -563,12 +561,12 @@ def test_a_broken_agent_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_arguments_without_meaning(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     arguments = {"agents": ["random"], "out": tmp_path / "run", "games": 4} | changes
     with pytest.raises(ValueError, match=message):
-        simulate.simulate(**arguments)
+        simulation.simulate(**arguments)
     assert not (tmp_path / "run").exists()
 
 
 def test_numbers_of_numpy_will_do(tmp_path: Path) -> None:
-    found = simulate.simulate(["random"], tmp_path, games=np.int64(2), num_players=np.int64(2), seed=np.uint64(3))
+    found = simulation.simulate(["random"], tmp_path, games=np.int64(2), num_players=np.int64(2), seed=np.uint64(3))
     assert found.manifest["settings"]["games"] == 2
 
 
@@ -605,7 +603,7 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path, capsys: pyte
     with pytest.raises(FolderError, match="of something else"):
         load(tmp_path)
     with pytest.raises(FolderError, match="is not a folder"):
-        simulate.simulate(["random"], tmp_path / "thesis.txt", games=2)
+        simulation.simulate(["random"], tmp_path / "thesis.txt", games=2)
 
 
 def as_written_by_0_1(folder: Path) -> None:
@@ -772,7 +770,7 @@ def test_a_full_disk_is_one_line_with_the_command_to_go_on(
 ) -> None:  # fmt: skip
     out = tmp_path / "run"
     if workers == "2":  # whose disk is full, too
-        monkeypatch.setattr(simulate, "_begin_worker", _begin_on_a_full_disk)
+        monkeypatch.setattr(simulation, "_begin_worker", _begin_on_a_full_disk)
     with full_disk(left + 2):  # after the manifest and its checksum
         assert run(*WORDS, "--workers", workers, "--out", str(out)) == cli.USAGE_ERROR
     (said,) = capsys.readouterr().err.splitlines()
@@ -814,11 +812,11 @@ def test_the_default_folder_takes_the_next_free_name(
 def test_parts_without_a_manifest_are_refused(copied: Path) -> None:
     (copied / "manifest.json").unlink()
     with pytest.raises(FolderError, match="does not hold records, but decisions"):
-        simulate.simulate(["random"], copied, games=2)
+        simulation.simulate(["random"], copied, games=2)
 
 
 def test_another_schema_is_refused(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(records_folder, "SCHEMA_VERSION", 2)
     with pytest.raises(FolderError, match="holds records of schema 1; this version of megaland knows schema 2"):
         load(copied)
     assert run(*WORDS, "--out", str(copied)) == cli.USAGE_ERROR
@@ -849,4 +847,4 @@ def test_words_without_meaning(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_agent_error_reaches_the_caller(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="Illegal"):
-        simulate.simulate(["tests.experiments.test_records:Illegal"], tmp_path, games=4)
+        simulation.simulate(["tests.experiments.test_records:Illegal"], tmp_path, games=4)

@@ -14,8 +14,8 @@ import pytest
 
 from megaland_experiments import analysis, cli
 from megaland_experiments.analysis import report
-from megaland_experiments.records.simulate import simulate
-from megaland_experiments.records.store import Records
+from megaland_experiments.records import simulate
+from megaland_experiments.records.folder import Records
 from megaland_experiments.strength.tournament import tournament
 
 ALONE = {"meta", "img", "br", "link"}

@@ -10,8 +10,8 @@ import polars as pl
 from megaland_env import Action, Building, Kind
 from megaland_env.cards import BUILDING_COSTS, NORMAL_COPIES, NUM_BUILDINGS, NUM_LEVEL_CARDS, START_HEARTS
 from megaland_experiments.analysis.regression import Frame
+from megaland_experiments.probe.decisions import Decided
 from megaland_experiments.probe.measures import worths
-from megaland_experiments.probe.record import Decided
 from megaland_experiments.records.schema import IN_THE_RUN_MODEL, TREASURES, building_column
 from megaland_experiments.shared.intervals import share_interval
 from megaland_experiments.shared.plots import DIVERGING, INK, POINTS, SERIES, grid, new_figure, no_frame, short
@@ -32,7 +32,7 @@ _CHUNK = 250_000
 def run_decisions(decisions: Frame) -> pl.DataFrame:
     """The decisions to stay or leave, with what each choice was worth in the exact solution of the run.
 
-    The measure and what it can say stand in probe_measures.py: all treasures are worth 1 there, and a good player may
+    The measure and what it can say stand in probe/measures.py: all treasures are worth 1 there, and a good player may
     have reasons to depart from it. They take some hundred bytes a row, so give it some thousands of games of many.
 
     Returns:

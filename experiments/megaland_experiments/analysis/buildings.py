@@ -33,8 +33,8 @@ import polars as pl
 from megaland_env import Building
 from megaland_env.cards import BUILDING_COINS, BUILDING_COSTS, NORMAL_BUILDINGS
 from megaland_experiments.analysis.regression import Frame, fit
+from megaland_experiments.records.folder import can
 from megaland_experiments.records.schema import BUILDINGS, TREASURES, building_column
-from megaland_experiments.records.store import can
 from megaland_experiments.shared.plots import EMPTY, INK, POINTS, RISING, SERIES, dots, new_figure, no_frame, short
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from megaland_env.render import words
 from megaland_env.replay import Replay, load_replay, play
 from megaland_env.snapshot import Snapshot
 from megaland_experiments.options import whole_number
-from megaland_experiments.play.play import add_colour_argument
+from megaland_experiments.play.command import add_colour_argument
 from megaland_experiments.play.terminal import Terminal
 
 _KEYS = "Enter or n next, b back, 12 step 12, r next round, r 3 round 3, e end, f full board, h history, q quit"

@@ -1,1 +1,19 @@
-"""What decisions an agent makes."""
+"""Measuring what decisions an agent makes: ``probe`` plays and measures, and ``load_probe`` reads what was saved. ::
+
+from megaland_experiments.probe import probe
+
+result = probe("planner", "threshold", games=500)
+print(result.value("loss_per_run"))
+"""
+
+from typing import TYPE_CHECKING
+
+from megaland_experiments.shared.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from megaland_experiments.probe.command import probe
+    from megaland_experiments.probe.result import Probe, load_probe
+else:
+    __getattr__ = lazy_names(__name__, {"Probe": "result", "load_probe": "result", "probe": "command"})
+
+__all__ = ["Probe", "load_probe", "probe"]

@@ -38,7 +38,7 @@ from megaland_env.cards import (
 from megaland_env.engine import bits, rng
 from megaland_env.engine.odds import fall_chance
 from megaland_experiments.matches.playing import Matches
-from megaland_experiments.probe.record import Decided
+from megaland_experiments.probe.decisions import Decided
 from megaland_experiments.shared.intervals import CONFIDENCE
 
 Floats = npt.NDArray[np.float64]

@@ -1,7 +1,7 @@
 """The tables of recorded games: every column with its type, its unit and what it means.
 
 Parquet files of these columns are written by ``megaland simulate`` and read by
-``megaland_experiments.records.store.load``, or by whatever else reads Parquet. ``docs/records.md`` is made from what
+``megaland_experiments.records.load``, or by whatever else reads Parquet. ``docs/records.md`` is made from what
 stands here.
 
 Names of decisions, actions, events, treasures, level cards and buildings are text in the words of the rules; the

@@ -1,4 +1,4 @@
-"""From games that are played to the tables of record_schema.py: what is kept of them, and how it becomes columns."""
+"""From games that are played to the tables of records/schema.py: what is kept of them, and how it becomes columns."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ITEM_FIRST[Event.REVEAL] = NUM_TREASURES
 _ITEM_FIRST[[Event.MARKET, Event.BUY, Event.COINS]] = NUM_TREASURES + NUM_LEVEL_CARDS
 
 
-class Recorder:
+class GameRecorder:
     """A ``matches.Watcher`` that keeps events, decisions and final states of N games of P seats.
 
     Args:
@@ -175,7 +175,7 @@ class Names:
 
 
 def tables(
-    matches: Matches, recorder: Recorder, names: Names, first_game: int, of_line_up: Ints
+    matches: Matches, recorder: GameRecorder, names: Names, first_game: int, of_line_up: Ints
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """The tables of some games by their names, one at a time, since the largest need much memory.
 
@@ -312,7 +312,7 @@ class _Rounds:
 class _Tables:
     """Makes the frames of some games."""
 
-    def __init__(self, matches: Matches, recorder: Recorder, names: Names, first_game: int) -> None:
+    def __init__(self, matches: Matches, recorder: GameRecorder, names: Names, first_game: int) -> None:
         self._matches = matches
         self._recorder = recorder
         self._names = names

@@ -29,9 +29,7 @@ from megaland_experiments.matches.executors import Tell, make_agents, run_jobs
 from megaland_experiments.matches.line_ups import MIXED, LineUp, make_line_ups
 from megaland_experiments.matches.playing import AgentError, Progress, play
 from megaland_experiments.options import config_from, config_words
-from megaland_experiments.records.schema import TABLES
-from megaland_experiments.records.simulate_options import DEFAULT_FOLDER, DEFAULT_GAMES, DEFAULT_PART, DEFAULT_PLAYERS
-from megaland_experiments.records.store import (
+from megaland_experiments.records.folder import (
     Part,
     Records,
     finish,
@@ -42,7 +40,9 @@ from megaland_experiments.records.store import (
     work_of,
     write,
 )
-from megaland_experiments.records.tables import Names, Recorder, tables
+from megaland_experiments.records.schema import TABLES
+from megaland_experiments.records.simulation_options import DEFAULT_FOLDER, DEFAULT_GAMES, DEFAULT_PART, DEFAULT_PLAYERS
+from megaland_experiments.records.tables import GameRecorder, Names, tables
 from megaland_experiments.shared.agent_files import policies_of
 from megaland_experiments.shared.output import going_on, say, screen
 from megaland_experiments.shared.progress import progress_bar
@@ -65,7 +65,7 @@ def simulate(
     progress: Progress | None = None,
     command: str | None = None,
 ) -> Records:
-    """Play games between agents, and write the tables of record_schema.py.
+    """Play games between agents, and write the tables of records/schema.py.
 
     With as many agents as seats all of them sit at every table, in all orders; with more, every choice of them has its
     turn; with fewer, all of them sit at every table, some of them once more (``line_ups.make_line_ups``, ``mixed``).
@@ -93,7 +93,7 @@ def simulate(
         FolderError: ``out`` holds other records or something else, is in use, or has a damaged file.
         ValueError: there is no such agent, or an argument has no meaning.
     """
-    plan = Plan.of(agents, games, num_players, seed, decisions, config, part)
+    plan = SimulationPlan.of(agents, games, num_players, seed, decisions, config, part)
     _check_workers(workers)
     with claim(plan.work(command), out) as folder:
         return _simulate(plan, folder, workers, progress)
@@ -104,7 +104,7 @@ def _check_workers(workers: int) -> None:
         raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
 
 
-def _simulate(plan: Plan, folder: RunFolder, workers: int, progress: Progress | None) -> Records:
+def _simulate(plan: SimulationPlan, folder: RunFolder, workers: int, progress: Progress | None) -> Records:
     """Play what a folder does not have yet."""
     stored = folder.stored
     parts_of(stored)  # an error if another version has written them
@@ -139,7 +139,7 @@ def _simulate(plan: Plan, folder: RunFolder, workers: int, progress: Progress | 
 
 
 @dataclass(frozen=True)
-class Plan:
+class SimulationPlan:
     """All that is to be played; the records follow from it alone. The attributes are the arguments of ``simulate``."""
 
     agents: tuple[str, ...]
@@ -160,7 +160,7 @@ class Plan:
         share: float,
         config: MegalandConfig | None,
         part: int,
-    ) -> Plan:
+    ) -> SimulationPlan:
         """Check the arguments.
 
         Raises:
@@ -261,11 +261,11 @@ def _check_whole(name: str, number: object, most: int) -> None:
 
 
 def _record(
-    plan: Plan, stored: Stored, agents: Sequence[Agent], part: Part, under_way: Callable[[float], None]
+    plan: SimulationPlan, stored: Stored, agents: Sequence[Agent], part: Part, under_way: Callable[[float], None]
 ) -> list[tuple[str, str]]:
     """Play a part, and write it; returns the names of the files and their digests."""
     seats, of_line_up = plan.line_ups(part)
-    recorder = Recorder(part.games, part.num_players, plan.share)
+    recorder = GameRecorder(part.games, part.num_players, plan.share)
     matches = play(
         replace(plan.config, num_players=part.num_players),
         agents,
@@ -283,7 +283,7 @@ def _record(
     return written
 
 
-def _begin_worker(plan: Plan, stored: Stored) -> Callable[[Part, Tell], list[tuple[str, str]]]:
+def _begin_worker(plan: SimulationPlan, stored: Stored) -> Callable[[Part, Tell], list[tuple[str, str]]]:
     agents: list[Agent] = []
 
     def record_mine(part: Part, under_way: Tell) -> list[tuple[str, str]]:
@@ -300,7 +300,7 @@ def _begin_worker(plan: Plan, stored: Stored) -> Callable[[Part, Tell], list[tup
 def run(arguments: argparse.Namespace) -> int:
     """Play and write, and show how much it is."""
     config = config_from(arguments, DEFAULT_PLAYERS)
-    plan = Plan.of(
+    plan = SimulationPlan.of(
         arguments.agents,
         arguments.games,
         arguments.players,

@@ -1,7 +1,7 @@
 """Records of games: a folder of Parquet tables and a manifest, written part by part, and read as frames of Polars.
 
 ``DIR/manifest.json`` says what was played, and ``DIR/<table>/part-00000.parquet`` and so on hold the tables of
-record_schema.py; ``SHA256SUMS`` has their checksums (docs/folders.md). ``load`` reads a set; so does whatever reads
+records/schema.py; ``SHA256SUMS`` has their checksums (docs/folders.md). ``load`` reads a set; so does whatever reads
 Parquet, such as DuckDB: ``SELECT * FROM 'DIR/seats/*.parquet'``.
 """
 
@@ -50,7 +50,7 @@ class Records:
         path: its folder.
         manifest: what was played, by whom and with what: ``settings``, ``line_ups``, ``parts``, ``rows`` of each table,
             ``command``, ``versions``.
-        games: a row for each game; the columns of all tables stand in record_schema.py and docs/records.md.
+        games: a row for each game; the columns of all tables stand in records/schema.py and docs/records.md.
         seats: a row for each game and seat.
         rounds: a row for each game, seat and round.
         decisions: a row for each decision that was kept.
@@ -141,7 +141,7 @@ def _is_safe_to_give(command: str | None) -> bool:
 
 
 def work_of(settings: Mapping[str, Any], line_ups: Sequence[str], parts: Sequence[Part], command: str | None) -> Work:
-    """What is done in a folder of records (run_folder.py)."""
+    """What is done in a folder of records (shared/run_folder.py)."""
     facts = {
         "schema": SCHEMA_VERSION,
         "command": command,

@@ -1,53 +1,29 @@
-"""Play the game in a terminal, against any agents."""
+"""One game of a person against agents, in a terminal."""
 
 from __future__ import annotations
 
-import argparse
-import os
-import secrets
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from megaland_env import Kind, MegalandConfig, MegalandGames
 from megaland_env.actions import PASS
-from megaland_env.agent import Agent, make_agent
+from megaland_env.agent import Agent
 from megaland_env.engine.events import in_words
 from megaland_env.errors import IllegalActionError
-from megaland_env.outside_text import printable
 from megaland_env.render import words
-from megaland_env.replay import Recorder, Replay, save_replay
+from megaland_env.replay import Recorder, Replay
 from megaland_env.snapshot import Snapshot
 from megaland_experiments.matches.playing import AgentError
-from megaland_experiments.options import (
-    add_config_arguments,
-    add_opponents,
-    add_players,
-    config_from,
-    opponents_from,
-    whole_number,
-)
-from megaland_experiments.play.terminal import COLOURS, Terminal
-from megaland_experiments.play.words import KEYS, explain_named, help_sections, odds_words, standings
-from megaland_experiments.shared.output import check_writable
+from megaland_experiments.play.explanations import KEYS, explain_named, help_sections, odds_words, standings
+from megaland_experiments.play.terminal import Terminal
 
-DEFAULT_OPPONENT = "threshold"
-HUMAN = "human"
-"""What the person is called among the agents of a replay."""
-
-INTERRUPTED = 130  # as a shell has it: 128 + SIGINT
-NOT_WRITTEN = 2  # as for any file that cannot be written
 _MOST_NEWS = 3  # lines of what has happened that are worth a smaller board or shorter choices
 
 
 class Quit(Exception):
     """The person has left the game."""
-
-
-# ------------------------------------------------------------------------------------------------------ the game
 
 
 class Match:
@@ -196,7 +172,7 @@ class Match:
                 terminal.page(terminal.broken([explain_named(named[1:])]))
             case _:
                 several = f"a number from 1 to {number}" if number > 1 else "1"
-                return f"{_shortened(answer)!r} is no choice here: type {several}, or ? for help."
+                return f"{shortened(answer)!r} is no choice here: type {several}, or ? for help."
         return ""
 
     def _help(self, snapshot: Snapshot) -> list[str]:
@@ -273,205 +249,6 @@ class Match:
         return f"The game took {rounds}; its seed is {self.seed}."
 
 
-def _shortened(answer: str) -> str:
+def shortened(answer: str) -> str:
+    """An answer of at most 20 characters, to quote in a message."""
     return answer if len(answer) <= 20 else f"{answer[:17]}..."
-
-
-# ------------------------------------------------------------------------------------------------------ replays
-
-
-class Keeper:
-    """Writes the replay of a game when it is asked to, to the file that the person named or to a free default name.
-
-    Args:
-        path: what the person named with ``--replay``: then every game is written, at whatever point it ends.
-        terminal: where the person is told.
-    """
-
-    def __init__(self, path: str | None, terminal: Terminal) -> None:
-        if path is not None:
-            check_writable(path)
-        self._named = None if path is None else Path(path)
-        self._written: list[Path] = []
-        self._saved: Match | None = None
-        self._steps_saved = -1
-        self._terminal = terminal
-
-    @property
-    def always(self) -> bool:
-        """Whether every game is written without a question."""
-        return self._named is not None
-
-    def has(self, match: Match) -> bool:
-        """Whether the game is written as far as it has been played."""
-        return self._saved is match and self._steps_saved == int(match.games.steps[0])
-
-    def path_for(self, match: Match) -> Path:
-        """Where the game would be written."""
-        if self._named is None:
-            return _free(Path(f"megaland-{match.seed}.json"))
-        return _free(self._named) if self._named in self._written else self._named  # a rematch has a file of its own
-
-    def save(self, match: Match) -> None:
-        """Write the game, unless that has been done.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        if self.has(match):
-            return
-        path = self.path_for(match)
-        save_replay(path, match.replay())
-        self._written.append(path)
-        self._saved, self._steps_saved = match, int(match.games.steps[0])
-        shown = printable(path)
-        self._terminal.say(f"The game is saved in {shown}.\nSee it again with: megaland watch {shown}")
-
-    def try_to_save(self, match: Match, why: str = "") -> None:
-        """Write the game, and say so if that fails; before it why the game has ended early, if it has."""
-        try:
-            if why:
-                self._terminal.say(f"{why} in round {match.games.rounds[0]}.")
-            self.save(match)
-        except OSError as error:
-            reason = f"{error.filename or self.path_for(match)}: {error.strerror or error}"
-            self._terminal.say(f"The game cannot be saved: {printable(reason)}")
-
-    def say_if_lost(self, match: Match) -> None:
-        """Tell the person that the game is not written, and how it would have been."""
-        if not self.has(match):
-            how = "" if self.always else " With --replay FILE it is, wherever it ends."
-            self._terminal.say(f"The game is not saved.{how}")
-
-    def status(self, match: Match) -> int:
-        """The exit status: 2 if the person wanted a file from the start, and it could not be written."""
-        return NOT_WRITTEN if self.always and not self.has(match) else 0
-
-
-def _free(path: Path) -> Path:
-    """The path, or the first with a number after its name that is not taken."""
-    number, free = 1, path
-    while free.exists():
-        number += 1
-        free = path.with_name(f"{path.stem}-{number}{path.suffix}")
-    return free
-
-
-# ------------------------------------------------------------------------------------------------------ the command
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of ``megaland play``."""
-    add_opponents(parser, DEFAULT_OPPONENT, "one for each in the order in which they sit to your left")
-    add_players(parser, 4)
-    parser.add_argument("--seat", type=whole_number, default=0, metavar="S", help="where you sit, from 0 (%(default)s)")
-    parser.add_argument("--seed", type=whole_number, metavar="S", help="of the game; a new one each time by default")
-    parser.add_argument(
-        "--replay",
-        metavar="FILE",
-        help="write the replay there, wherever the game ends; without it you are asked at the end",
-    )
-    add_config_arguments(parser)
-    add_colour_argument(parser)
-
-
-def add_colour_argument(parser: argparse.ArgumentParser) -> None:
-    """``--colour``."""
-    parser.add_argument("--colour", choices=COLOURS, default="auto", help="auto: in a terminal (%(default)s)")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Play one game, and as many more at the same table as the person wants."""
-    config = config_from(arguments)
-    players, seat = config.num_players, arguments.seat
-    if not 0 <= seat < players:
-        raise ValueError(f"seat is {seat}; it must be from 0 to {players - 1}")
-    seed = secrets.randbits(32) if arguments.seed is None else arguments.seed
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"seed is {seed}; it must be from 0 to 2**64 - 1")
-    terminal = Terminal(arguments.colour)
-    keeper = Keeper(arguments.replay, terminal)
-    specs = opponents_from(arguments) or [DEFAULT_OPPONENT]
-    names, agents = _table(specs, players, seat)
-    while True:
-        match = Match(config, seed, agents, names, terminal)
-        try:
-            match.play()
-            wants_rematch = _after_the_game(match, keeper)
-        except Quit:
-            _leave(match, keeper)
-            return keeper.status(match)
-        except KeyboardInterrupt:
-            print()
-            terminal.say(f"Interrupted in round {match.games.rounds[0]}.")
-            if keeper.always:
-                keeper.try_to_save(match)
-            keeper.say_if_lost(match)
-            return INTERRUPTED
-        except BrokenPipeError:  # nobody reads on
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            if keeper.always:
-                keeper.save(match)
-            return 0
-        except Exception as error:  # whoever mends what failed needs the game
-            keeper.try_to_save(match, "An agent failed" if isinstance(error, AgentError) else "The game broke off")
-            raise
-        if not wants_rematch:
-            return keeper.status(match)
-        seed = secrets.randbits(32)
-
-
-def _after_the_game(match: Match, keeper: Keeper) -> bool:
-    """Show how the game has ended, save it if the person wants it, and ask for a rematch."""
-    terminal = match.terminal
-    match.show_end()
-    if keeper.always:
-        keeper.try_to_save(match)
-    while True:
-        keys = "r rematch, b board, h history, Enter or q to end"
-        try:
-            answer = terminal.ask(f"({'' if keeper.has(match) else 's save the replay, '}{keys}): ").lower()
-        except EOFError:
-            answer = "q"
-        if answer in ("", "q", "r"):
-            keeper.say_if_lost(match)
-            return answer == "r"
-        if answer in ("s", "save"):
-            keeper.try_to_save(match)
-        elif answer in ("b", "h"):
-            terminal.page(match.full_board() if answer == "b" else match.history())
-            if terminal.can_page:
-                match.show_end()
-        else:
-            terminal.say(f"{_shortened(answer)!r} is no choice here: type s, r, b, h or q.")
-
-
-def _leave(match: Match, keeper: Keeper) -> None:
-    """The person leaves before the end, and may save the game."""
-    terminal = match.terminal
-    terminal.say(f"You leave the game in round {match.games.rounds[0]}.")
-    if keeper.always:
-        keeper.try_to_save(match)
-    while not keeper.has(match):
-        try:
-            answer = terminal.ask(f"s saves it as {printable(keeper.path_for(match))}, Enter leaves without: ").lower()
-        except EOFError:
-            answer = ""
-        if answer not in ("s", "save"):
-            break
-        keeper.try_to_save(match)
-    keeper.say_if_lost(match)
-
-
-def _table(specs: Sequence[str], players: int, seat: int) -> tuple[list[str], list[Agent | None]]:
-    """Who sits where: names and agents; the person is called ``HUMAN`` and is ``None``."""
-    if len(specs) not in (1, players - 1):
-        raise ValueError(f"there are {len(specs)} opponents; a table of {players} needs one for all, or {players - 1}")
-    others = list(specs) * (players - 1) if len(specs) == 1 else list(specs)
-    made: dict[str, Agent] = {spec: make_agent(spec) for spec in dict.fromkeys(others)}
-    names: list[str] = [HUMAN] * players
-    agents: list[Agent | None] = [None] * players
-    for place, spec in enumerate(others, 1):
-        left = (seat + place) % players
-        names[left], agents[left] = spec, made[spec]
-    return names, agents

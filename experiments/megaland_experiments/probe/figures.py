@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from megaland_experiments.probe.probe import Probe
+    from megaland_experiments.probe.result import Probe
 
 AGENT, SOLVER = "agent", "solver"
 SHARE_OF_ROUNDS = 0.1

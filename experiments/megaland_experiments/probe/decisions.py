@@ -61,7 +61,7 @@ class Decided:
         return self[np.isin(self.kind, kinds)]
 
 
-class Recorder:
+class DecisionRecorder:
     """An agent that plays exactly as another does, and keeps what it decided where.
 
     Args:

@@ -1,0 +1,149 @@
+"""What a probe found, and the folder that it is saved in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+
+from megaland_experiments.probe.figures import figures
+from megaland_experiments.probe.measures import Row
+from megaland_experiments.shared.output import csv_text, decoration, json_bytes, versions
+from megaland_experiments.shared.plots import png
+from megaland_experiments.shared.run_folder import (
+    AGAIN,
+    FolderError,
+    Kind,
+    RunFolder,
+    Stored,
+    Work,
+    claim,
+    parse_object,
+    read_stored,
+)
+
+RESULTS_FILE = "probe.json"
+PROBE = Kind("a probe", "settings.json", "megaland-probe")
+
+_MOST_BYTES_OF_RESULTS = 2**26
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What came out: tables, each a list of rows as ``pandas.DataFrame`` takes it. They follow from the settings alone.
+
+    ``solver_...``, ``optimal_share`` and ``loss`` (the mean for a decision, in treasures) are by the model of
+    probe/measures.py, in which all treasures are worth the same. A value is None where there was no such decision.
+    Forced moves are not asked, and so not counted.
+
+    Attributes:
+        settings: what was played.
+        summary: ``measure, value``, and where it is a mean over games ``low, high``, its 95 % interval with a seed as
+            the unit.
+        leaving: the decisions to stay or leave by ``hearts`` left and number of ``unseen`` level cards.
+        leaving_by_danger: the same by the chance to fall on the next card, in tenths.
+        leaving_by_carried: the same by treasures carried.
+        purchases: by ``round`` and ``item``: ``turns`` in games that have it on offer, ``bought``, ``per_turn``.
+        turns: by ``round``: ``turns`` in the buy phase, those ``able`` to buy anything, those in which something was
+            ``bought``, ``passes`` with something affordable, of which ``passes_at_once`` bought nothing before, and
+            ``held_at_pass``, the treasures in hand then.
+        treasures: by ``choice`` (pay, store, herb_hut, reptile) and ``treasure``: how many were ``held``, how often
+            it was ``offered`` and ``chosen``, and the ``share`` of the two.
+        jumps: the decisions to jump, by what the solver does.
+        tokens: the same by what a jump would have done with the card that came, for those who jumped and who walked.
+        trades: at the Rabbit, by carrots carried; the last row has all with so many or more.
+    """
+
+    settings: Row
+    summary: list[Row]
+    leaving: list[Row]
+    leaving_by_danger: list[Row]
+    leaving_by_carried: list[Row]
+    purchases: list[Row]
+    turns: list[Row]
+    treasures: list[Row]
+    jumps: list[Row]
+    tokens: list[Row]
+    trades: list[Row]
+
+    def tables(self) -> dict[str, list[Row]]:
+        """The tables by their names."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "settings"}
+
+    def to_dict(self) -> Row:
+        """The settings, the tables and the versions, as ``json.dumps`` takes them."""
+        return {"settings": self.settings, **self.tables(), "versions": versions()}
+
+    def value(self, measure: str) -> float | None:
+        """One value of the summary."""
+        found: dict[str, float | None] = {row["measure"]: row["value"] for row in self.summary}
+        return found[measure]
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write ``probe.json``, a CSV file for each table, and three pictures.
+
+        The rule of shared/run_folder.py holds: a folder that holds something else, or other results, is refused.
+
+        Returns:
+            The files.
+
+        Raises:
+            FolderError: the folder holds something else, or is in use.
+            OSError: a file cannot be written.
+        """
+        with claim(Work(PROBE, self.settings), folder) as owned:
+            if owned.has(RESULTS_FILE) and results_in(owned.stored).tables() != self.tables():
+                raise FolderError(f"{folder} holds other results of the same settings; name another folder")
+            return self.write(owned)
+
+    def write(self, folder: RunFolder) -> list[Path]:
+        """Write what is missing in a folder that this process owns: results first, then what shows them."""
+        contents = {RESULTS_FILE: partial(json_bytes, self.to_dict())}
+        contents |= {f"{name}.csv": partial(_csv_bytes, rows) for name, rows in self.tables().items()}
+        files = []
+        for name, content in contents.items():
+            if not folder.has(name):
+                folder.checksums.write(name, content())
+            files.append(folder.path / name)
+        for picture, draw in figures(self).items():
+            name = f"{picture}.png"
+            with decoration(name):
+                if not folder.has(name):
+                    folder.checksums.write(name, png(draw()))
+                files.append(folder.path / name)
+        folder.checksums.forget_old()
+        return files
+
+
+def load_probe(folder: str | Path) -> Probe:
+    """Read what ``Probe.save`` or ``megaland probe`` wrote.
+
+    Raises:
+        FolderError: the folder holds no probe, or a damaged one.
+        OSError: it cannot be read.
+    """
+    return results_in(read_stored(folder, PROBE))
+
+
+def results_in(stored: Stored) -> Probe:
+    """Read the results in a folder whose settings were read.
+
+    Raises:
+        FolderError: the results are damaged, or belong to another probe.
+        OSError: they cannot be read.
+    """
+    file = stored.checksums.path(RESULTS_FILE)
+    content = parse_object(stored.checksums.read(RESULTS_FILE, _MOST_BYTES_OF_RESULTS), file)
+    names = [field.name for field in fields(Probe) if field.name != "settings"]
+    if content.get("settings") != stored.settings or not all(_is_table(content.get(name)) for name in names):
+        raise FolderError(f"{file} is of another probe; {AGAIN}")
+    return Probe(stored.settings, **{name: content[name] for name in names})
+
+
+def _is_table(rows: object) -> bool:
+    return isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
+
+
+def _csv_bytes(rows: Sequence[Row]) -> bytes:
+    return csv_text(rows).encode()
