@@ -1,7 +1,7 @@
-"""What has an agent learned? It plays, and the decisions that it really met are measured.
+"""``megaland probe``: let an agent play, and measure the decisions that it meets.
 
-``probe`` plays and returns tidy tables; ``megaland probe`` shows them, and writes them with pictures to a folder. How
-push-your-luck is measured, and what that can and cannot say, stands in probe/measures.py.
+``probe`` plays and returns the tables; ``megaland probe`` shows them, and writes them with pictures to a folder. How
+decisions to stay or leave are judged, and what that can and cannot say, is explained in probe/measures.py.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ def probe(
 
     Args:
         agent: the agent, or its name (``make_agent``).
-        opponents: one for all other seats, or P - 1 of them, in the order in which they sit to the left of the agent,
-            which then has every seat equally often; by default it has all seats at once.
-        num_players: P; by default that of ``config``, or 4.
-        games: how many games; with opponents rounded up to a multiple of P.
-        seed: another seed is other luck (``arena.Plan``).
+        opponents: one opponent for all other seats, or P - 1 of them in the order in which they sit to the left of the
+            agent. The agent then has every seat equally often. Without opponents it has all seats at once.
+        num_players: number of players (P); by default that of ``config``, or 4.
+        games: number of games; with opponents it is rounded up to a multiple of P.
+        seed: base seed of the games (``arena.Plan``).
         config: of the games; the default is the full game.
         progress: told the number of games played, and the total.
 
@@ -164,14 +164,14 @@ def _part_of(progress: Progress | None, before: int, total: int) -> Progress | N
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``megaland probe``."""
     parser.add_argument(
-        "agent", metavar="AGENT", help="who is probed, such as ppo:path=runs/ppo-1/policy (megaland agents)"
+        "agent", metavar="AGENT", help="the agent to probe, such as ppo:path=runs/ppo-1/policy (megaland agents)"
     )
     add_opponents(parser, "the agent itself has all seats")
     add_players(parser, DEFAULT_PLAYERS)
     add_games(parser, DEFAULT_GAMES)
     add_seed(parser)
     parser.add_argument(
-        "--out", metavar="DIR", help=f"for tables and pictures ({DEFAULT_FOLDER}, or the next that is free)"
+        "--out", metavar="DIR", help=f"folder for tables and pictures ({DEFAULT_FOLDER}, or the next free name)"
     )
     add_config_arguments(parser)
 
@@ -203,7 +203,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _command(arguments: argparse.Namespace, folder: Path) -> str:
-    """The command that goes on in a folder."""
+    """The command that continues in a folder."""
     words = ["megaland", "probe", arguments.agent]
     for text in arguments.opponents or []:
         words += ["--opponents", text]

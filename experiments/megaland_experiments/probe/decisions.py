@@ -1,4 +1,4 @@
-"""What an agent decided, and where: the columns that ``megaland probe`` measures, kept while games are played."""
+"""Record the decisions of an agent while it plays, as the columns that ``megaland probe`` measures."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _CARD_BITS = np.int16(1) << np.arange(NUM_LEVEL_CARDS, dtype=np.int16)
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """M decisions of one agent, in the order in which they were made. All hands and buildings are its own.
+    """M decisions of one agent, in the order in which they were made. Treasures and buildings are its own.
 
     Attributes:
         game: (M,) int64, position in the batch.
-        seat: (M,) int64.
-        kind: (M,) uint8, the ``Kind``.
-        round: (M,) int32, from 1.
-        action: (M,) what it chose.
-        legal: (M,) uint64, what it could choose: bit a for action a.
+        seat: (M,) int64, seat of the agent.
+        kind: (M,) uint8, the ``Kind`` of the decision.
+        round: (M,) int32, round from 1.
+        action: (M,) integers, the actions chosen.
+        legal: (M,) uint64, the legal actions: bit a for action a.
         unseen: (M,) int16, the level cards yet to come: bit c for card c.
-        hearts: (M,) uint8, not yet lost in this level.
+        hearts: (M,) uint8, hearts not yet lost in this level.
         jumps: (M,) uint8, jump tokens.
-        carried: (M, 6) uint8.
-        home: (M, 6) uint8.
-        picked: (M, 6) uint8, chosen to be kept so far.
-        buildings: (M, 23) uint8, copies owned.
+        carried: (M, 6) uint8, treasures carried, by type.
+        home: (M, 6) uint8, treasures at home, by type.
+        picked: (M, 6) uint8, treasures chosen to be kept so far, by type.
+        buildings: (M, 23) uint8, copies owned of each building.
     """
 
     game: npt.NDArray[np.int64]
@@ -53,19 +53,19 @@ class Decided:
         return int(self.game.size)
 
     def __getitem__(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Decided:
-        """Some of them, by positions or a mask (M,)."""
+        """Select decisions by positions or by a mask (M,)."""
         return Decided(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     def of(self, *kinds: Kind) -> Decided:
-        """Those of some kinds."""
+        """Select the decisions of some kinds."""
         return self[np.isin(self.kind, kinds)]
 
 
 class DecisionRecorder:
-    """An agent that plays exactly as another does, and keeps what it decided where.
+    """An agent that plays exactly as another one does, and records its decisions.
 
     Args:
-        agent: the other.
+        agent: the agent that plays.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -73,8 +73,8 @@ class DecisionRecorder:
         self._parts: list[Decided] = []
 
     def act(self, decisions: Decisions) -> npt.NDArray[np.integer[Any]]:
-        """(M,) the actions of the other."""
-        # An agent may fill the array that it has answered with anew, or write into what it is asked.
+        """The actions (M,) of the agent that plays."""
+        # Copies, because an agent may reuse the array of its answer, or write into its decisions.
         actions = np.array(self._agent.act(decisions[np.arange(len(decisions))]))
         view = decisions.view
         own = (view.hearts, view.jumps, view.carried, view.home, view.picked, view.buildings)
@@ -86,12 +86,12 @@ class DecisionRecorder:
             actions,
             decisions.legal_bits,
             view.unseen @ _CARD_BITS,
-            *(array[:, 0].copy() for array in own),  # of the whole table nothing is kept
+            *(array[:, 0].copy() for array in own),  # copies, so that the arrays of the whole table can be freed
         )
         self._parts.append(Decided(*part))
         return actions
 
     def decided(self) -> Decided:
-        """All decisions so far, at least one; they are forgotten here."""
+        """All decisions so far, at least one. The recorder keeps none of them."""
         parts, self._parts = self._parts, []
         return Decided(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Decided)))

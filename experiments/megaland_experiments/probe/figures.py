@@ -1,4 +1,4 @@
-"""Pictures of a probe: when it leaves, what it buys, and what it does with treasures and jump tokens."""
+"""Pictures of a probe: when the agent leaves, what it buys, and how it uses treasures and jump tokens."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 AGENT, SOLVER = "agent", "solver"
 SHARE_OF_ROUNDS = 0.1
-"""Rounds are shown as far as one game in ten goes, ..."""
+"""Rounds are shown that at least this share of the games reach."""
 
 MOST_ROUNDS = 20
-"""... and no more than so many."""
+"""The largest number of rounds shown."""
 
 FEWEST = 10
-"""What is a share of fewer decisions is left out: it says nothing."""
+"""The smallest number of decisions of which a share is shown."""
 
 
 def figures(result: Probe) -> dict[str, Callable[[], Figure]]:
-    """What draws the pictures, by their names."""
+    """Functions that draw the pictures, by the names of the pictures."""
     ways = {"leaving": _leaving, "purchases": _purchases, "choices": _choices}
     return {name: partial(draw, result) for name, draw in ways.items()}
 
@@ -57,12 +57,12 @@ def _leaving(result: Probe) -> Figure:
     _map(right, result.leaving, "solver_leave_share", "The solver in the same states, %")
     rows = [row for row in result.leaving_by_danger if row["decisions"] >= FEWEST]
     chances = [50 * (row["fall_chance_above"] + row["fall_chance_to"]) for row in rows]
-    danger.set_title("Chance to leave by danger, %")
+    danger.set_title("Leaves, by danger, %")
     _curves(danger, chances, rows)
     danger.set_xlabel("chance to fall on the next card, %")
     danger.set_xticks(range(0, 101, 20))
     danger.legend(frameon=False)
-    carried.set_title("Chance to leave by what there is to lose, %")
+    carried.set_title("Leaves, by treasures at stake, %")
     rows = [row for row in result.leaving_by_carried if row["decisions"] >= FEWEST]
     _curves(carried, [row["carried"] for row in rows], rows)
     carried.set_xlabel("treasures carried")
@@ -70,7 +70,7 @@ def _leaving(result: Probe) -> Figure:
 
 
 def _map(axes: Axes, rows: Sequence[Row], value: str, title: str) -> None:
-    """Hearts by unseen cards, white where both choices are equally likely."""
+    """A map by hearts and unseen cards, white where both choices are equally likely."""
     cells = [row for row in rows if row["decisions"] >= FEWEST] or list(rows)
     hearts = range(1, max(row["hearts"] for row in cells) + 1)
     unseen = range(9, 0, -1)  # as a run goes on
@@ -145,7 +145,7 @@ def _purchases(result: Probe) -> Figure:
 
 
 def _choices(result: Probe) -> Figure:
-    figure = _figure(result, (13, 4.6), "what it does with treasures, jump tokens and carrots")
+    figure = _figure(result, (13, 4.6), "how it uses treasures, jump tokens and carrots")
     treasures, jumps, tokens, trades = figure.subplots(1, 4, width_ratios=(4, 2.2, 3.4, 2.2))
     names = [treasure.label for treasure in Treasure]
     for place, (choice, what, colour) in enumerate(
@@ -167,7 +167,7 @@ def _choices(result: Probe) -> Figure:
     for place, (what, colour) in enumerate((("jumped", BAR_COLOUR), ("walked", OTHER_COLOUR))):
         total = max(1, sum(row[what] for row in result.tokens))
         at = np.arange(len(labels)) + 0.4 * place - 0.2
-        tokens.bar(at, [100 * row[what] / total for row in result.tokens], 0.38, color=colour, label=f"who {what}")
+        tokens.bar(at, [100 * row[what] / total for row in result.tokens], 0.38, color=colour, label=what)
     tokens.set_xticks(range(len(labels)), labels, fontsize=8.5)
     tokens.set_title("What a jump would have done\nwith the card that came, %")
     tokens.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)

@@ -1,13 +1,14 @@
 """What ``megaland probe`` counts in recorded decisions, and the tables that it makes of the counts.
 
-**The measure of push-your-luck.** The exact solver of level runs (agents/megaland_agents/planning/run_solver.py) says
-what each choice is worth in a model in which every treasure is worth 1, one coin is worth one treasure, and a jump
-token that is left is worth what it adds to a later run (``token_worth``). The player's own Soap Makers, Herb Huts,
-Laboratories, Bazaars and Temples are in it. The *loss* of a decision is the worth of the better choice minus that of
-the one taken. To a good player treasures are not all worth the same, so it may depart from the model for good reasons:
-this is a measure beside its play, not a verdict on it.
+**Judging the decisions of a level run.** The exact solver of level runs
+(agents/megaland_agents/planning/run_solver.py) gives the value of each choice in a model in which every treasure is
+worth 1, one coin is worth one treasure, and a jump token that is left is worth what it adds to a later run
+(``token_worth``). The model knows the player's own Soap Makers, Herb Huts, Laboratories, Bazaars and Temples. The
+*loss* of a decision is the value of the better choice minus the value of the choice made. For a good player treasures
+differ in value, so it may depart from the model for good reasons: the loss measures how a player differs from the
+solver, not how well it plays.
 
-All that is counted adds up (``Tally``), so games can be measured piece by piece.
+The counts of different games can be added (``Tally``), so games can be measured in pieces.
 """
 
 from __future__ import annotations
@@ -45,21 +46,21 @@ Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
 
 MOST_TOKENS = 4
-"""More jump tokens are counted as so many: there are only four cards that can be jumped over (C3)."""
+"""Larger numbers of jump tokens count as this one: only four cards can be jumped over (C3)."""
 
 MOST_CARROTS = 5
-"""More carrots at the Rabbit are counted as so many."""
+"""Larger numbers of carrots at the Rabbit count as this one."""
 
 ITEMS = ("heart", *(building.label for building in Building))
 CHOICES = (Kind.PAY, Kind.STORE, Kind.HERB_HUT, Kind.REPTILE)
 """The decisions in which a treasure is chosen."""
 
 UNDER_THE_CARD = ("averts a fall", "saves hearts", "harmless card", "no jump symbol")
-"""What a jump does, by the card that comes: of the last two kinds it is wasted."""
+"""What a jump does, by the card that comes. On the last two kinds of card it is wasted."""
 
 _DANGERS = 11  # none, then tenths
 _MOST_CARRIED = RunModel().most_carried
-_EQUAL = 1e-9  # worths that would be equal if they were made of fractions
+_EQUAL = 1e-9  # values this close are equal but for rounding
 _RUN_SUMS = ("decisions", "leaves", "solver_leaves", "optimal", "loss")
 _JUMP_SUMS = ("decisions", "jumps", "optimal", "loss")
 _TURN_SUMS = ("turns", "able", "bought", "passes", "held_at_pass")
@@ -71,22 +72,22 @@ _SEED_SUMS = ("runs", "decisions", "optimal", "loss", "falls", "home", "carried_
 
 @cache
 def token_worth() -> float:
-    """What a jump token adds to a run with four hearts, if it is worth nothing afterwards: 0.68 treasures."""
+    """The value that a jump token adds to a run with four hearts if it is worth nothing afterwards: 0.68 treasures."""
     solution = solve(RunModel(most_tokens=1))
     return solution.run(START_HEARTS, 1) - solution.run(START_HEARTS, 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Worths:
-    """What the two choices of M decisions of the kinds RUN and JUMP are worth in the model, in treasures.
+    """Values of the two choices of M decisions of the kinds RUN and JUMP in the model, in treasures.
 
     Attributes:
-        dare: (M,) of staying, before its draw; of not jumping.
-        care: (M,) of leaving; of jumping.
-        chosen: (M,) of what was chosen.
-        loss: (M,) how much less that is than the better one; 0 where it is that one.
-        optimal: (M,) whether it is the better one, or both are equal.
-        cares: (M,) whether the solver leaves or jumps: it leaves where both are equal, and then saves the token.
+        dare: (M,) value of the bolder choice: to stay (before the draw), or not to jump.
+        care: (M,) value of the more careful choice: to leave, or to jump.
+        chosen: (M,) value of the choice made.
+        loss: (M,) value of the better choice minus that of the choice made, at least 0.
+        optimal: (M,) whether the choice made is the better one, or both are equal.
+        cares: (M,) whether the solver makes the careful choice. Where both are equal, it leaves, or saves the token.
     """
 
     dare: Floats
@@ -104,11 +105,11 @@ _IN_THE_MODEL = (
     Building.BAZAAR_OF_ODDITIES,
     Building.TEMPLE_OF_ZOZ,
 )
-_COPIES = 256  # more than anybody owns, to make one number of the five
+_COPIES = 256  # more copies than anybody owns, so that one number can encode the five counts
 
 
 def worths(decided: Decided) -> Worths:
-    """Look up decisions of the kinds RUN and JUMP in the solutions of their players' models."""
+    """Look up the values of decisions of the kinds RUN and JUMP in the solutions of the models of their players."""
     owned = decided.buildings[:, list(_IN_THE_MODEL)].astype(np.int64)
     owned[:, 0] = np.minimum(owned[:, 0], 1)  # C8: Soap Makers do not add up
     models, of_model = np.unique(owned @ _COPIES ** np.arange(len(_IN_THE_MODEL)), return_inverse=True)
@@ -144,13 +145,13 @@ def worths(decided: Decided) -> Worths:
 
 
 def next_cards(decided: Decided, seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint8]:
-    """(M,) the level card that comes next in the round of each decision.
+    """The level card (M,) that comes next in the round of each decision.
 
-    The level deck depends on the seed and the round alone (rng.py), so it is known even if nobody is left to meet it.
+    The level deck depends on the seed and the round alone (rng.py), so the card is known even if nobody meets it.
 
     Args:
         decided: M decisions of phase 1.
-        seeds: (N,) of the games.
+        seeds: (N,) seeds of the games.
     """
     left = np.bitwise_count(decided.unseen)
     words = rng.key(seeds)[decided.game] + rng.offset(rng.Purpose.REVEAL)
@@ -160,7 +161,7 @@ def next_cards(decided: Decided, seeds: npt.NDArray[np.uint64]) -> npt.NDArray[n
 
 
 def damages(decided: Decided, cards: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """(M,) what the cards do to who does not jump (L5)."""
+    """The hearts (M,) that the cards take from a player who does not jump (L5)."""
     soap = decided.buildings[:, Building.SOAP_MAKERS] > 0
     hurt: npt.NDArray[np.uint8] = SKULLS[cards] * ~(soap & (cards == LevelCard.SLUDGE_CREATURE))
     return hurt
@@ -171,19 +172,19 @@ def damages(decided: Decided, cards: npt.NDArray[np.uint8]) -> npt.NDArray[np.ui
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Counts and sums over games. Two of them add up; those of the seeds stand one after the other.
+    """Counts and sums over games. The sum of two tallies adds them; the rows of the seeds are concatenated.
 
     Attributes:
-        by_hearts: (9 hearts, 11 unseen cards, 5) of the decisions to stay or leave (``_RUN_SUMS``).
-        by_danger: (11, 5) the same by the chance to fall on the next card: none, up to 0.1, up to 0.2, ...
-        by_carried: (14, 5) the same by treasures carried.
-        jumps: (2, 4) of the decisions to jump, by whether the solver jumps (``_JUMP_SUMS``).
-        tokens: (4, 2) by what a jump would have done (``UNDER_THE_CARD``) and by whether it was made.
-        items: (rounds + 1, 24, 2) turns in games that have the item on offer, and how many were bought (``ITEMS``).
-        turns: (rounds + 1, 5) of the turns in the buy phase (``_TURN_SUMS``).
+        by_hearts: (9 hearts, 11 unseen cards, 5) sums over the decisions to stay or leave (``_RUN_SUMS``).
+        by_danger: (11, 5) the same sums by the chance to fall on the next card: none, up to 0.1, up to 0.2, ...
+        by_carried: (14, 5) the same sums by treasures carried.
+        jumps: (2, 4) sums over the decisions to jump, by whether the solver jumps (``_JUMP_SUMS``).
+        tokens: (4, 2) decisions to jump, by what a jump would have done (``UNDER_THE_CARD``) and by the choice made.
+        items: (rounds + 1, 24, 2) turns in games that have an item on offer, and copies bought (``ITEMS``).
+        turns: (rounds + 1, 5) sums over the turns in the buy phase (``_TURN_SUMS``).
         treasures: (4, 6, 4) by kind of choice (``CHOICES``) and treasure: decisions, held, could be chosen, chosen.
         trades: (6, 2) by carrots carried: decisions, and trades.
-        seeds: (S, 8) by seed (``_SEED_SUMS``).
+        seeds: (S, 8) sums by seed (``_SEED_SUMS``).
     """
 
     by_hearts: Floats
@@ -213,11 +214,11 @@ def tally(
     """Count what an agent decided in some games.
 
     Args:
-        decided: all its decisions in them; ``decided.game`` is the position in ``matches``.
-        matches: the games; those of one seed stand together.
-        agent: its number in ``matches.line_ups``.
-        config: of the games.
-        games_per_seed: how many games each seed has.
+        decided: all decisions of the agent; ``decided.game`` is the position in ``matches``.
+        matches: the games; the games of one seed are next to each other.
+        agent: number of the agent in ``matches.line_ups``.
+        config: configuration of the games.
+        games_per_seed: number of games with the same seed.
     """
     level = decided.of(Kind.RUN, Kind.JUMP)
     worth = worths(level)
@@ -265,7 +266,7 @@ def tally(
 
 
 def _sums(at: Any, shape: int | tuple[int, ...], *values: npt.NDArray[Any]) -> Floats:
-    """(\\*shape, len(values)) the sum of each of the values over the rows ``at`` each place."""
+    """Sums (\\*shape, len(values)) of each of the values over the rows ``at`` each place."""
     sizes = (shape,) if isinstance(shape, int) else shape
     where = np.ravel_multi_index(tuple(np.asarray(part, np.int64) for part in (at if len(sizes) > 1 else (at,))), sizes)
     places = int(np.prod(sizes))
@@ -275,7 +276,7 @@ def _sums(at: Any, shape: int | tuple[int, ...], *values: npt.NDArray[Any]) -> F
 
 
 def under_the_card(jump: Decided, cards: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    """(M,) which of ``UNDER_THE_CARD`` a jump is."""
+    """The number (M,) in ``UNDER_THE_CARD`` of what a jump does."""
     hurt = damages(jump, cards)
     over = JUMP_SYMBOLS[cards]
     found: npt.NDArray[np.int64] = np.select([hurt == 0, ~over, hurt >= jump.hearts], [2, 3, 0], 1)
@@ -283,7 +284,7 @@ def under_the_card(jump: Decided, cards: npt.NDArray[np.uint8]) -> npt.NDArray[n
 
 
 def _falls(run: Decided, jumped: Decided, seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-    """(M,) whether the player stayed and fell on the next card. (Nobody can fall on the first: C3, C4.)"""
+    """Whether the player stayed and fell on the next card (M,). Nobody can fall on the first card (C3, C4)."""
     cards = next_cards(run, seeds)
     jumps = np.isin(_moment(run), _moment(jumped)) & JUMP_SYMBOLS[cards]
     fell: npt.NDArray[np.bool_] = (run.action == STAY) & ~jumps & (damages(run, cards) >= run.hearts)
@@ -291,17 +292,17 @@ def _falls(run: Decided, jumped: Decided, seeds: npt.NDArray[np.uint64]) -> npt.
 
 
 def _moment(decided: Decided) -> npt.NDArray[np.int64]:
-    """(M,) a number for each game, seat, round and number of unseen cards."""
+    """A number (M,) for each game, seat, round and number of unseen cards."""
     return (_turn(decided) << 4) + np.bitwise_count(decided.unseen)
 
 
 def _turn(decided: Decided) -> npt.NDArray[np.int64]:
-    """(M,) a number for each game, seat and round."""
+    """A number (M,) for each game, seat and round."""
     return (((decided.game << 4) + decided.seat) << 24) + decided.round
 
 
 def _played(matches: Matches, config: MegalandConfig) -> npt.NDArray[np.bool_]:
-    """(rounds + 1, N) whether a game had a round."""
+    """Whether each game had each round (rounds + 1, N)."""
     rounds = np.arange(config.max_rounds + 1)[:, None]
     return (rounds > 0) & (rounds <= matches.rounds)
 
@@ -335,7 +336,7 @@ def _turns(decided: Decided, matches: Matches, seats: npt.NDArray[np.int64], con
 
 
 def _treasures(decided: Decided, kind: Kind) -> Floats:
-    """(6, 4)."""
+    """Decisions, treasures held, legal and chosen, for each type of treasure (6, 4)."""
     hand = (decided.carried if kind == Kind.HERB_HUT else decided.home).astype(np.int64)
     if kind in (Kind.HERB_HUT, Kind.STORE):
         hand = hand - decided.picked  # chosen cards are in the hand until all have chosen
@@ -349,7 +350,7 @@ def _treasures(decided: Decided, kind: Kind) -> Floats:
 
 
 def tables(counted: Tally) -> dict[str, list[Row]]:
-    """The tables of ``Probe``, by their names."""
+    """The tables of ``Probe`` by name."""
     return {
         "summary": _summary(counted),
         "leaving": [
@@ -474,7 +475,7 @@ def _ratio(over: float, under: float) -> float | None:
 
 
 def _ratio_interval(over: Floats, under: Floats) -> tuple[float | None, float | None, float | None]:
-    """A ratio of sums over seeds, and its interval by the usual linear approximation; None where there is none."""
+    """A ratio of sums over seeds, and its interval by linear approximation; None where there is none."""
     ratio = _ratio(over.sum(), under.sum())
     if ratio is None or over.size < 2:
         return ratio, None, None

@@ -1,4 +1,4 @@
-"""What a probe found, and the folder that it is saved in."""
+"""The result of a probe, and the folder that it is saved in."""
 
 from __future__ import annotations
 
@@ -31,28 +31,29 @@ _MOST_BYTES_OF_RESULTS = 2**26
 
 @dataclass(frozen=True)
 class Probe:
-    """What came out: tables, each a list of rows as ``pandas.DataFrame`` takes it. They follow from the settings alone.
+    """The result of a probe: tables, each a list of rows that ``pandas.DataFrame`` or ``polars.DataFrame`` accepts.
 
-    ``solver_...``, ``optimal_share`` and ``loss`` (the mean for a decision, in treasures) are by the model of
-    probe/measures.py, in which all treasures are worth the same. A value is None where there was no such decision.
-    Forced moves are not asked, and so not counted.
+    The tables follow from the settings alone. ``solver_...``, ``optimal_share`` and ``loss`` (the mean per decision, in
+    treasures) refer to the model of probe/measures.py, in which all treasures have the same value. A value is None
+    where there was no such decision. Forced moves are not decisions.
 
     Attributes:
         settings: what was played.
-        summary: ``measure, value``, and where it is a mean over games ``low, high``, its 95 % interval with a seed as
-            the unit.
-        leaving: the decisions to stay or leave by ``hearts`` left and number of ``unseen`` level cards.
-        leaving_by_danger: the same by the chance to fall on the next card, in tenths.
-        leaving_by_carried: the same by treasures carried.
-        purchases: by ``round`` and ``item``: ``turns`` in games that have it on offer, ``bought``, ``per_turn``.
-        turns: by ``round``: ``turns`` in the buy phase, those ``able`` to buy anything, those in which something was
-            ``bought``, ``passes`` with something affordable, of which ``passes_at_once`` bought nothing before, and
-            ``held_at_pass``, the treasures in hand then.
-        treasures: by ``choice`` (pay, store, herb_hut, reptile) and ``treasure``: how many were ``held``, how often
-            it was ``offered`` and ``chosen``, and the ``share`` of the two.
-        jumps: the decisions to jump, by what the solver does.
-        tokens: the same by what a jump would have done with the card that came, for those who jumped and who walked.
-        trades: at the Rabbit, by carrots carried; the last row has all with so many or more.
+        summary: ``measure``, ``value``, and for means over games ``low`` and ``high``, the 95 % interval with the seed
+            as the unit.
+        leaving: decisions to stay or leave, by ``hearts`` left and number of ``unseen`` level cards.
+        leaving_by_danger: the same decisions by the chance to fall on the next card, in tenths.
+        leaving_by_carried: the same decisions by treasures carried.
+        purchases: by ``round`` and ``item``: ``turns`` in games that have the item on offer, ``bought``, ``per_turn``.
+        turns: by ``round``: ``turns`` in the buy phase, turns ``able`` to buy anything, turns in which something was
+            ``bought``, ``passes`` with something affordable, ``passes_at_once`` of turns without a purchase, and
+            ``held_at_pass``, the mean number of treasures at home at such a pass.
+        treasures: by ``choice`` (pay, store, herb_hut, reptile) and ``treasure``: the mean number ``held``, how often
+            it was ``offered`` and ``chosen``, and ``share``, the ratio of the two.
+        jumps: decisions to jump, by what the solver does.
+        tokens: the same decisions by what a jump would have done with the next card: how often the player ``jumped``
+            and ``walked``.
+        trades: decisions at the Rabbit, by carrots carried; the last row has this number or more.
     """
 
     settings: Row
@@ -72,11 +73,11 @@ class Probe:
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "settings"}
 
     def to_dict(self) -> Row:
-        """The settings, the tables and the versions, as ``json.dumps`` takes them."""
+        """The settings, the tables and the versions, in a form that JSON can hold."""
         return {"settings": self.settings, **self.tables(), "versions": versions()}
 
     def value(self, measure: str) -> float | None:
-        """One value of the summary."""
+        """The value of one measure of the summary."""
         found: dict[str, float | None] = {row["measure"]: row["value"] for row in self.summary}
         return found[measure]
 
@@ -86,7 +87,7 @@ class Probe:
         The rule of shared/run_folder.py holds: a folder that holds something else, or other results, is refused.
 
         Returns:
-            The files.
+            The paths of the files.
 
         Raises:
             FolderError: the folder holds something else, or is in use.
@@ -98,7 +99,7 @@ class Probe:
             return self.write(owned)
 
     def write(self, folder: RunFolder) -> list[Path]:
-        """Write what is missing in a folder that this process owns: results first, then what shows them."""
+        """Write the missing files to a folder that this process owns: the results first, then the pictures of them."""
         contents = {RESULTS_FILE: partial(json_bytes, self.to_dict())}
         contents |= {f"{name}.csv": partial(_csv_bytes, rows) for name, rows in self.tables().items()}
         files = []
@@ -117,11 +118,11 @@ class Probe:
 
 
 def load_probe(folder: str | Path) -> Probe:
-    """Read what ``Probe.save`` or ``megaland probe`` wrote.
+    """Read a probe that ``Probe.save`` or ``megaland probe`` wrote.
 
     Raises:
         FolderError: the folder holds no probe, or a damaged one.
-        OSError: it cannot be read.
+        OSError: a file cannot be read.
     """
     return results_in(read_stored(folder, PROBE))
 

@@ -1,4 +1,4 @@
-"""A probe on the screen."""
+"""Show the result of a probe on the screen."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 ROUNDS_SHOWN = 12
 
 CAVEAT = (
-    "The solver plays best where every treasure is worth 1, a coin too, and a jump token what it adds to a later run. "
-    "To a good player treasures are not all worth the same, and it may do better by departing from the solver: "
-    "this is a measure beside its play, not a verdict on it."
+    "The solver is optimal if every treasure and every coin is worth 1, and a jump token what it adds to a later run. "
+    "For a good player treasures differ in value, and it may be better to depart from the solver: "
+    "this is a measure of its play, not a verdict on it."
 )
 
 
 def show(result: Probe, console: Console) -> None:
-    """The most important of the tables."""
+    """Show the most important tables."""
     settings = result.settings
     title = (
         f"{settings['agent']}, {settings['players']} players, against {', '.join(dict.fromkeys(settings['opponents']))}"
@@ -55,7 +55,7 @@ def _push_your_luck(result: Probe, title: str) -> Table:
         ("loss_per_decision", "loss per decision, in treasures", "{:.3f}"),
         ("loss_per_run", "loss per run, in treasures", "{:.3f}"),
         ("leave_share", "leaves", percent),
-        ("solver_leave_share", "  the solver in its place", percent),
+        ("solver_leave_share", "  the solver in the same states", percent),
         ("carried_when_leaving", "treasures carried when leaving", "{:.2f}"),
         ("falls_per_run", "runs that end in a fall", percent),
     ):
@@ -69,7 +69,9 @@ def _push_your_luck(result: Probe, title: str) -> Table:
 
 def _map(result: Probe) -> Table:
     unseen = range(9, 0, -1)  # as a run goes on
-    table = _table("Leaves, in %: the agent, then the solver there", "hearts; cards unseen:", *map(str, unseen))
+    table = _table(
+        "Leaves, %: the agent, then the solver in the same states", "hearts; cards unseen:", *map(str, unseen)
+    )
     cells = {(row["hearts"], row["unseen"]): row for row in result.leaving if row["decisions"] >= FEWEST}
     for hearts in sorted({hearts for hearts, _ in cells}, reverse=True):
         rows = (cells.get((hearts, number)) for number in unseen)
@@ -111,7 +113,7 @@ def _jumps(result: Probe) -> Table:
 
 
 def _purchases(result: Probe) -> Table:
-    """Per hundred turns, round by round."""
+    """Purchases per 100 turns, by round."""
     most = result.turns[0]["turns"]
     rounds = [row["round"] for row in result.turns if row["turns"] >= SHARE_OF_ROUNDS * most][:ROUNDS_SHOWN]
     table = _table("Bought per 100 turns in games that have it on offer, by round", "", *map(str, rounds), "all")
@@ -131,7 +133,7 @@ def _purchases(result: Probe) -> Table:
 
 def _treasures(result: Probe) -> Table:
     names = list(dict.fromkeys(row["treasure"] for row in result.treasures))
-    table = _table("How often each treasure is chosen, of the times it could be", "", "decisions", *names)
+    table = _table("How often each treasure is chosen where it can be", "", "decisions", *names)
     for choice, what in (
         ("pay", "to pay"),
         ("store", "to store"),

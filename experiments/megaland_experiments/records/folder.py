@@ -1,8 +1,8 @@
-"""Records of games: a folder of Parquet tables and a manifest, written part by part, and read as frames of Polars.
+"""The folder of a set of records: Parquet tables and a manifest, written part by part and read as Polars frames.
 
-``DIR/manifest.json`` says what was played, and ``DIR/<table>/part-00000.parquet`` and so on hold the tables of
-records/schema.py; ``SHA256SUMS`` has their checksums (docs/folders.md). ``load`` reads a set; so does whatever reads
-Parquet, such as DuckDB: ``SELECT * FROM 'DIR/seats/*.parquet'``.
+``DIR/manifest.json`` says what was played; ``DIR/<table>/part-00000.parquet`` and so on hold the tables of
+records/schema.py; ``SHA256SUMS`` holds their checksums (docs/folders.md). ``load`` reads a set of records, and so does
+any reader of Parquet, such as DuckDB: ``SELECT * FROM 'DIR/seats/*.parquet'``.
 """
 
 from __future__ import annotations
@@ -39,22 +39,24 @@ RECORDS = Kind("records", MANIFEST_FILE, "megaland-records", beginnings=tuple(TA
 
 _NAME = re.compile(r"part-\d{5,}")
 _FOOTER = "megaland"
-"""The key under which each file says what it is."""
+"""The metadata key under which each Parquet file says what it holds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """A set of records. Nothing of a table is read before its frame is collected (``records.seats.collect()``).
+    """A set of records. A table is read when its frame is collected (``records.seats.collect()``).
+
+    The columns of the tables are listed in records/schema.py and docs/records.md.
 
     Attributes:
-        path: its folder.
-        manifest: what was played, by whom and with what: ``settings``, ``line_ups``, ``parts``, ``rows`` of each table,
+        path: folder of the records.
+        manifest: how they were made: ``settings``, ``line_ups``, ``parts``, number of ``rows`` of each table,
             ``command``, ``versions``.
-        games: a row for each game; the columns of all tables stand in records/schema.py and docs/records.md.
-        seats: a row for each game and seat.
-        rounds: a row for each game, seat and round.
-        decisions: a row for each decision that was kept.
-        events: a row for each thing that happened.
+        games: one row for each game.
+        seats: one row for each game and seat.
+        rounds: one row for each game, seat and round.
+        decisions: one row for each decision that was kept.
+        events: one row for each event.
     """
 
     path: Path
@@ -67,12 +69,14 @@ class Records:
 
 
 def load(path: str | Path) -> Records:
-    """The records in a folder, as lazy frames.
+    """Read the records in a folder as lazy frames.
 
-    All files are read once, to compare their checksums. Folders that version 0.1 wrote have none, which is a warning.
+    All files are read once to verify their checksums. Folders written by version 0.1 have no checksums, which gives a
+    warning.
 
     Raises:
-        FolderError: the folder holds no records, or not all of them, or of another schema, or a file is damaged.
+        FolderError: the folder holds no records, or only some of their parts, or records of another schema, or a file
+            is damaged.
         OSError: a file cannot be read.
     """
     folder = Path(path)
@@ -83,7 +87,7 @@ def load(path: str | Path) -> Records:
 
 
 def records_in(stored: Stored, *, verified: bool = False) -> Records:
-    """The records in a folder whose manifest was read; see ``load``. If ``verified``, checksums are not compared."""
+    """The records in a folder whose manifest was read (``load``). If ``verified``, checksums are not compared again."""
     folder, manifest = stored.checksums.folder, stored.content
     parts = parts_of(stored)
     there = [part for part in parts if is_whole(stored, part, verified=verified)]
@@ -102,7 +106,7 @@ def records_in(stored: Stored, *, verified: bool = False) -> Records:
 
 
 def can(action: str) -> pl.Expr:
-    """Of ``decisions``: whether an action, such as ``"BUY_LODGE"``, was legal."""
+    """An expression on ``decisions``: whether an action, such as ``"BUY_LODGE"``, was legal."""
     return (pl.col("legal") & pl.lit(1 << Action[action], pl.UInt64)) != 0
 
 
@@ -111,13 +115,13 @@ def can(action: str) -> pl.Expr:
 
 @dataclass(frozen=True)
 class Part:
-    """Games that are played and written together; each table has a file of them.
+    """Games that are played and written together, to one file of each table.
 
     Attributes:
-        name: of the files.
-        num_players: at the table.
-        first_game: the number of the first of them in the set.
-        games: how many they are.
+        name: name of the files.
+        num_players: number of players in each game.
+        first_game: number of the first game in the set.
+        games: number of games.
     """
 
     name: str
@@ -127,12 +131,12 @@ class Part:
 
 
 def name_of(table: str, part: Part) -> str:
-    """The name of the file of a part of a table, in its folder."""
+    """The name of the file of a part of a table, relative to the folder of the records."""
     return f"{table}/{part.name}.parquet"
 
 
 def _is_safe_to_give(command: str | None) -> bool:
-    """Whether a command from a manifest may be suggested: one ``megaland simulate``, and no code of somebody's own."""
+    """Whether a command from a manifest may be suggested: a single ``megaland simulate`` that imports no classes."""
     try:
         words = shlex.split(command or "")
     except ValueError:
@@ -141,7 +145,7 @@ def _is_safe_to_give(command: str | None) -> bool:
 
 
 def work_of(settings: Mapping[str, Any], line_ups: Sequence[str], parts: Sequence[Part], command: str | None) -> Work:
-    """What is done in a folder of records (shared/run_folder.py)."""
+    """The work that is done in a folder of records (shared/run_folder.py)."""
     facts = {
         "schema": SCHEMA_VERSION,
         "command": command,
@@ -154,10 +158,10 @@ def work_of(settings: Mapping[str, Any], line_ups: Sequence[str], parts: Sequenc
 
 
 def parts_of(stored: Stored) -> list[Part]:
-    """The parts that a manifest names, once all of it was checked.
+    """Check a manifest, and list the parts that it names.
 
     Raises:
-        FolderError: it is of another schema, or not what it should be.
+        FolderError: the manifest has another schema, or is damaged.
     """
     folder, manifest = stored.checksums.folder, stored.content
     if type(manifest.get("schema")) is not int or manifest["schema"] != SCHEMA_VERSION:
@@ -194,16 +198,16 @@ def parts_of(stored: Stored) -> list[Part]:
 
 
 def is_whole(stored: Stored, part: Part, *, verified: bool) -> bool:
-    """Whether all tables have a part that is finished.
+    """Whether a part is finished in all tables.
 
     Raises:
-        FolderError: one of its files is damaged, or of other records.
+        FolderError: a file of the part is damaged, or belongs to other records.
     """
     return all(_check_file(stored, table, part, verified) for table in TABLES)
 
 
 def write(stored: Stored, table: str, part: Part, frame: pl.DataFrame) -> tuple[str, str]:
-    """Write a part of a table, and give the name of the file and its digest, which is still to be recorded."""
+    """Write a part of a table; returns the name of the file and its digest, which the caller has to record."""
     content = io.BytesIO()
     frame.write_parquet(content, compression="zstd", metadata={_FOOTER: _footer(stored, table, part)})
     name, raw = name_of(table, part), content.getvalue()
@@ -226,7 +230,7 @@ def finish(folder: RunFolder) -> None:
 
 
 def _check_file(stored: Stored, table: str, part: Part, verified: bool) -> bool:
-    """Whether the file of a part is there and finished; an error if it is not what it should be."""
+    """Whether the file of a part exists and is finished; raises ``FolderError`` if it is damaged or another file."""
     name = name_of(table, part)
     file = stored.checksums.path(name)
     if not file.exists() or (name not in stored.checksums and not stored.is_old and stored.content["rows"] is None):
@@ -237,7 +241,7 @@ def _check_file(stored: Stored, table: str, part: Part, verified: bool) -> bool:
         stored.checksums.verify(name)
     settings, line_ups = stored.settings, stored.content["line_ups"]
     try:
-        with file.open("rb") as opened:  # in the name of a file, brackets and stars would be a pattern
+        with file.open("rb") as opened:  # Polars would take brackets and stars in a name for a pattern
             footer = pl.read_parquet_metadata(opened).get(_FOOTER)
             opened.seek(0)
             columns = pl.read_parquet_schema(opened)
@@ -249,7 +253,7 @@ def _check_file(stored: Stored, table: str, part: Part, verified: bool) -> bool:
 
 
 def _footer(stored: Stored, table: str, part: Part) -> str:
-    """Which rows a file holds, and of which records."""
+    """The metadata of a file: which rows it holds, of which records."""
     identity: dict[str, Any] = {"schema": SCHEMA_VERSION, "table": table, **vars(part)}
     if not stored.is_old:
         identity["work"] = digest(json.dumps(stored.settings, sort_keys=True).encode())

@@ -1,8 +1,8 @@
-"""Games between agents, recorded: what analyses are made of.
+"""Play games between agents and record them, for analyses.
 
-``simulate`` plays and writes; ``megaland simulate`` does it from the command line. Unlike in a tournament every game
-has luck of its own, so that games are independent of each other; whoever sits at a table, it moves on by one seat from
-game to game, so that all have every seat equally often.
+``simulate`` plays and writes the records; ``megaland simulate`` does so from the command line. Unlike in a tournament,
+every game has a seed of its own, so the games are independent of each other. The agents at a table move on by one seat
+from game to game, so that each has every seat equally often.
 """
 
 from __future__ import annotations
@@ -67,31 +67,32 @@ def simulate(
 ) -> Records:
     """Play games between agents, and write the tables of records/schema.py.
 
-    With as many agents as seats all of them sit at every table, in all orders; with more, every choice of them has its
-    turn; with fewer, all of them sit at every table, some of them once more (``line_ups.make_line_ups``, ``mixed``).
+    With as many agents as seats, all agents sit at every table, in all orders. With more agents, all selections of them
+    take turns; with fewer, all agents sit at every table, and some of them have more than one seat
+    (``line_ups.make_line_ups``, ``mixed``).
 
     Args:
-        agents: names of agents (``make_agent``), each once.
-        out: a folder. What it has of the same records is not played again.
-        games: for each number of players; rounded up to a multiple of it.
-        num_players: P, or several of them.
-        seed: another seed is other luck. The game of number g has the g-th seed of its sequence (``arena.seeds_from``).
-        decisions: the share of the decisions that is kept, from 0 to 1; which are, luck decides, one by one.
-        config: of the games, but for the number of players; the default is the full game.
-        workers: how many processes play. The records do not depend on it.
-        part: how many games are played at once and written together, at most: memory goes with it, and so does what a
-            stop can lose.
-        progress: told the number of games played, and the total.
-        command: how to make the same records, for the manifest.
+        agents: names of agents (``make_agent``), each named once.
+        out: folder for the records. Finished parts of the same records in it are not played again.
+        games: number of games for each number of players; rounded up to a multiple of that number.
+        num_players: number of players (P), or several such numbers.
+        seed: base seed. Game number g has the g-th seed of its sequence (``arena.seeds_from``).
+        decisions: share of the decisions that is kept, from 0 to 1, each decision drawn at random.
+        config: configuration of the games, apart from the number of players; by default the full game.
+        workers: number of processes. The records do not depend on it.
+        part: largest number of games that are played at once and written together. More games take more memory, and
+            more of them are lost when the simulation is stopped.
+        progress: called with the number of games played and the total.
+        command: the command that makes the same records, for the manifest.
 
     Returns:
-        The records, as ``records.load`` has them.
+        The records, as ``records.load`` reads them.
 
     Raises:
-        AgentError: an agent failed, or chose what it may not.
+        AgentError: an agent failed, or chose an illegal action.
         ChildProcessError: a worker process died.
         FolderError: ``out`` holds other records or something else, is in use, or has a damaged file.
-        ValueError: there is no such agent, or an argument has no meaning.
+        ValueError: an agent is unknown, or an argument is invalid.
     """
     plan = SimulationPlan.of(agents, games, num_players, seed, decisions, config, part)
     _check_workers(workers)
@@ -105,7 +106,7 @@ def _check_workers(workers: int) -> None:
 
 
 def _simulate(plan: SimulationPlan, folder: RunFolder, workers: int, progress: Progress | None) -> Records:
-    """Play what a folder does not have yet."""
+    """Play the parts that a folder does not have yet."""
     stored = folder.stored
     parts_of(stored)  # an error if another version has written them
     if stored.content["rows"] is not None and all(is_whole(stored, part, verified=True) for part in plan.parts):
@@ -140,7 +141,7 @@ def _simulate(plan: SimulationPlan, folder: RunFolder, workers: int, progress: P
 
 @dataclass(frozen=True)
 class SimulationPlan:
-    """All that is to be played; the records follow from it alone. The attributes are the arguments of ``simulate``."""
+    """All that determines a set of records. The attributes are the arguments of ``simulate``, checked."""
 
     agents: tuple[str, ...]
     games: int
@@ -164,7 +165,7 @@ class SimulationPlan:
         """Check the arguments.
 
         Raises:
-            ValueError: one of them has no meaning.
+            ValueError: an argument is invalid.
         """
         if isinstance(agents, str) or not agents or not all(isinstance(agent, str) for agent in agents):
             raise ValueError(f"agents is {agents!r}; it must be a list of at least one name of an agent")
@@ -187,7 +188,7 @@ class SimulationPlan:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """As JSON knows them."""
+        """The settings in a form that JSON can hold."""
         rules = self.config.to_dict()
         rules.pop("num_players")
         return {
@@ -202,22 +203,22 @@ class SimulationPlan:
         }
 
     def work(self, command: str | None) -> Work:
-        """What is done in the folder; ``command`` makes the same records."""
+        """The work in the folder of the records; ``command`` makes the same records."""
         return work_of(self.settings, self.names.line_ups, self.parts, command)
 
     @cached_property
     def names(self) -> Names:
-        """Of the agents and of all line-ups."""
+        """The names of the agents and of all line-ups."""
         line_ups = tuple(line_up.name(self.agents) for number in self.players for line_up in self._line_ups(number))
         return Names(self.agents, line_ups)
 
     @cached_property
     def parts(self) -> list[Part]:
-        """All parts, those of one number of players as equal as can be."""
+        """All parts; those of one number of players have about the same size."""
         parts: list[Part] = []
         first = 0
         for players in self.players:
-            tables = -(-self.games // players)  # each is played P times, moved on by a seat
+            tables = -(-self.games // players)  # each is played P times, and moves on by a seat each time
             number = -(-tables // max(1, self.part // players))
             for k in range(number):
                 games = (tables * (k + 1) // number - tables * k // number) * players
@@ -229,10 +230,10 @@ class SimulationPlan:
         return make_line_ups(len(self.agents), players, [MIXED])
 
     def line_ups(self, part: Part) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """(games, P) who sits where, and (games,) in which line-up of ``names``.
+        """The agent in each seat (games, P), and the line-up of each game (games,), as positions in ``names``.
 
-        The line-ups have their turns one after the other, each for P games, in each of which the table has moved on by
-        a seat; when all have had theirs, they sit in the next order.
+        The line-ups take turns, each for P games, and move on by one seat from game to game. When all line-ups have had
+        their turn, they sit down in the next order.
         """
         players = part.num_players
         begin = next(other.first_game for other in self.parts if other.num_players == players)
@@ -249,7 +250,7 @@ class SimulationPlan:
         return seats, before + which
 
     def seeds(self, part: Part) -> npt.NDArray[np.uint64]:
-        """(games,) the seed of each game."""
+        """The seed of each game (games,)."""
         return seeds_from(self.seed, np.arange(part.first_game, part.first_game + part.games))
 
 
@@ -263,7 +264,7 @@ def _check_whole(name: str, number: object, most: int) -> None:
 def _record(
     plan: SimulationPlan, stored: Stored, agents: Sequence[Agent], part: Part, under_way: Callable[[float], None]
 ) -> list[tuple[str, str]]:
-    """Play a part, and write it; returns the names of the files and their digests."""
+    """Play and write a part; returns the names of the files and their digests."""
     seats, of_line_up = plan.line_ups(part)
     recorder = GameRecorder(part.games, part.num_players, plan.share)
     matches = play(
@@ -298,7 +299,7 @@ def _begin_worker(plan: SimulationPlan, stored: Stored) -> Callable[[Part, Tell]
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play and write, and show how much it is."""
+    """Play and write, and show how many rows were written."""
     config = config_from(arguments, DEFAULT_PLAYERS)
     plan = SimulationPlan.of(
         arguments.agents,

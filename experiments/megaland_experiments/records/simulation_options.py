@@ -17,19 +17,19 @@ DEFAULT_GAMES = 10_000
 DEFAULT_PLAYERS = 4
 DEFAULT_FOLDER = "runs/records"
 DEFAULT_PART = 8192
-"""Games: many at once are played faster, and so many take 0.8 gigabytes while they are played and written."""
+"""Number of games. Larger parts are faster; this one takes 0.8 gigabytes while it is played and written."""
 
 ALL = "all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add them."""
+    """Add the options of ``megaland simulate``."""
     parser.add_argument("agents", metavar="AGENT", nargs="+", help="such as threshold:risk=0.3 (megaland agents)")
     add_games(parser, DEFAULT_GAMES, "for each number of players, rounded up to a multiple of it")
     parser.add_argument(
         "--out",
         metavar="DIR",
-        help=f"the same command again goes on from what it has ({DEFAULT_FOLDER}, or the next that is free)",
+        help=f"folder for the records; the same command continues them ({DEFAULT_FOLDER}, or the next free name)",
     )
     add_several_players(parser, [DEFAULT_PLAYERS])
     add_seed(parser)
@@ -39,15 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_share,
         default=1.0,
         metavar="SHARE",
-        help=f"how many of the decisions are kept: {ALL}, or a share from 0 to 1, drawn one by one ({ALL})",
+        help=f"decisions to keep: {ALL}, or a share from 0 to 1, drawn at random ({ALL})",
     )
     parser.add_argument(
         "--part",
         type=whole_number,
         default=DEFAULT_PART,
         metavar="GAMES",
-        help="played at once and written together, which is what a stop can lose; "
-        "fewer take less memory, and suit slow agents (%(default)s)",
+        help="largest number of games played and written together: fewer take less memory, and less is lost when the "
+        "command is stopped (%(default)s)",
     )
     add_config_arguments(parser)
 

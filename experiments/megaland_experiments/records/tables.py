@@ -1,4 +1,4 @@
-"""From games that are played to the tables of records/schema.py: what is kept of them, and how it becomes columns."""
+"""Record games while they are played, and make the tables of records/schema.py from what was recorded."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ Ints = npt.NDArray[np.int64]
 Arrays = dict[str, npt.NDArray[Any]]
 
 SAMPLING_SEED = 0x7EC0
-"""Decides, with a game's own luck, which decisions are kept if not all are; an agent of another seed has other luck."""
+"""Seed of the choice which decisions are kept. It is independent of the random numbers of agents with other seeds."""
 
 MISSING = -1
-"""Stands in arrays for what is null in a frame."""
+"""Stands for null in arrays."""
 
 _CARD_BITS = np.int16(1) << np.arange(NUM_LEVEL_CARDS, dtype=np.int16)
 _SETUP, _LEVEL, _BUY, _NIGHT = range(len(PHASES))
 _HANDS = [f"{hand}_{treasure}" for hand in ("carried", "home") for treasure in TREASURES]
 
-# (22,): where the names of what an event tells begin in the list of all items: treasures, level cards, buildings.
+# (22,): for each event, where the names of its items begin in the list of all items.
 _ITEMS = (*TREASURES, *LEVEL_CARDS, *BUILDINGS)
 _ITEM_FIRST = np.zeros(len(Event), np.int16)
 _ITEM_FIRST[Event.REVEAL] = NUM_TREASURES
@@ -54,12 +54,12 @@ _ITEM_FIRST[[Event.MARKET, Event.BUY, Event.COINS]] = NUM_TREASURES + NUM_LEVEL_
 
 
 class GameRecorder:
-    """A ``matches.Watcher`` that keeps events, decisions and final states of N games of P seats.
+    """A ``Watcher`` (matches/playing.py) that keeps the events, decisions and final states of games.
 
     Args:
-        num_games: N.
-        num_players: P.
-        share: of the decisions that are kept, from 0 to 1.
+        num_games: number of games (N).
+        num_players: number of players in each (P).
+        share: share of the decisions that is kept, from 0 to 1.
     """
 
     def __init__(self, num_games: int, num_players: int, share: float) -> None:
@@ -74,7 +74,7 @@ class GameRecorder:
         self.on_offer = np.zeros((num_games, NUM_BUILDINGS), np.bool_)
 
     def before(self, games: MegalandGames, playing: Ints, decisions: Decisions, answers: npt.NDArray[np.uint8]) -> None:
-        """Keep the decisions, or some of them."""
+        """Keep the decisions, or a random share of them."""
         if self._share < 1:
             kept = np.flatnonzero(decisions.random(1, seed=SAMPLING_SEED)[:, 0] < self._share)
             decisions, answers = decisions[kept], answers[kept]
@@ -82,7 +82,7 @@ class GameRecorder:
             self._decided.append(_seen(games, playing, decisions, answers))
 
     def after(self, games: MegalandGames, playing: Ints, over: Ints) -> None:
-        """Keep how games ended, and what has happened so far in all of them."""
+        """Keep the final states of the games that are over, and the new events of all games."""
         players = games.num_players
         view = games.rows(np.repeat(over, players), np.tile(np.arange(players), over.size)).view
         done = playing[over]
@@ -98,14 +98,14 @@ class GameRecorder:
         self._happened.append(events._replace(game=playing[events.game].astype(np.int32)))
 
     def decided(self) -> Arrays:
-        """The columns of all decisions, game by game and in a game moment by moment; they are forgotten here."""
+        """The columns of all decisions, in order of game and moment. The recorder keeps none of them."""
         parts, self._decided = self._decided, []
         columns = _concatenated(parts)
         order = _by_game(columns["game"]) if columns else None
         return {name: column[order] for name, column in columns.items()}
 
     def happened(self) -> EventColumns:
-        """All events, game by game and in a game in their order; they are forgotten here."""
+        """All events, in order of game and time. The recorder keeps none of them."""
         parts, self._happened = self._happened, []
         game = np.concatenate([part.game for part in parts])
         order = _by_game(game)
@@ -121,19 +121,19 @@ class GameRecorder:
 
 
 def _concatenated(parts: list[Arrays]) -> Arrays:
-    """One array of each column, with the parts forgotten column by column, so that they are not there twice."""
+    """One array for each column. The parts are freed column by column, so that they are not in memory twice."""
     return {name: np.concatenate([part.pop(name) for part in parts]) for name in list(parts[0])} if parts else {}
 
 
 def _by_game(game: npt.NDArray[np.integer[Any]]) -> Ints:
-    """The order of the games, and within each that in which its rows stand."""
+    """The permutation that sorts rows by game and keeps the order within each game."""
     if game.size and game.max() < 1 << 16:  # NumPy sorts 16 bits several times as fast
         game = game.astype(np.uint16)
     return game.argsort(kind="stable")
 
 
 def _seen(games: MegalandGames, playing: Ints, decisions: Decisions, answers: npt.NDArray[np.uint8]) -> Arrays:
-    """The columns of some decisions: what was decided, and what the seat could see."""
+    """The columns of some decisions: the choices, and what the seats could see."""
     view = decisions.view
     place_of_first = view.first_player.argmax(axis=1)
     columns: Arrays = {
@@ -168,7 +168,7 @@ def _seen(games: MegalandGames, playing: Ints, decisions: Decisions, answers: np
 
 @dataclass(frozen=True)
 class Names:
-    """What a set of records calls its agents and its line-ups."""
+    """The names of the agents and of the line-ups in a set of records."""
 
     agents: tuple[str, ...]
     line_ups: tuple[str, ...]
@@ -177,14 +177,14 @@ class Names:
 def tables(
     matches: Matches, recorder: GameRecorder, names: Names, first_game: int, of_line_up: Ints
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """The tables of some games by their names, one at a time, since the largest need much memory.
+    """The names and tables of some games, one table at a time, since the largest need much memory.
 
     Args:
-        matches: the games; ``matches.line_ups`` are positions in ``names.agents``.
-        recorder: what has watched them. It forgets what it knows.
-        names: of the whole set.
-        first_game: the number of the first of them.
-        of_line_up: (N,) the line-up of each, a position in ``names.line_ups``.
+        matches: N games; ``matches.line_ups`` holds positions in ``names.agents``.
+        recorder: the recorder that watched them. It is empty afterwards.
+        names: names in the whole set of records.
+        first_game: number of the first game.
+        of_line_up: (N,) line-up of each game, as a position in ``names.line_ups``.
     """
     make = _Tables(matches, recorder, names, first_game)
     yield "decisions", make.decisions(recorder.decided())
@@ -200,9 +200,9 @@ def tables(
 
 @dataclass(frozen=True, eq=False)
 class _Log:
-    """Events in the order of the games, with the round and the phase that each belongs to.
+    """Events in the order of the games, with the round and the phase of each.
 
-    ``firsts`` (N,) is where those of each game begin.
+    ``firsts`` (N,) is where the events of each game begin.
     """
 
     firsts: Ints
@@ -217,10 +217,10 @@ class _Log:
 
     @classmethod
     def of(cls, columns: EventColumns) -> _Log:
-        """From the events of whole games, game by game.
+        """Find the round and phase of the events of whole games, which are in the order of the games.
 
-        A round begins with its own event; the first payment or the end of a turn tells that phase 2 has begun, and the
-        first-player token that phase 3 has (N1). Before the first round is the setup.
+        A round begins with an event of its own. Phase 2 begins with the first payment or the first end of a turn, and
+        phase 3 with the passing of the first-player token (N1). What is before the first round is the setup.
         """
         event = columns.event
         begins_game = np.diff(columns.game, prepend=np.int32(MISSING)) != 0
@@ -240,10 +240,10 @@ class _Log:
 
 @dataclass(frozen=True, eq=False)
 class _Rounds:
-    """What happened in each round of each seat: C rows, game by game, seat by seat and round by round.
+    """What happened in each round of each seat: C rows, in order of game, seat and round.
 
-    ``seats`` (C,) are positions among all N * P seats, ``numbers`` (C,) the rounds from 1, and ``begins`` (N * P,) is
-    where the rows of each seat begin. ``columns`` has (C,) of each name.
+    ``seats`` (C,) holds positions among all N * P seats, ``numbers`` (C,) the rounds from 1, and ``begins`` (N * P,)
+    where the rows of each seat begin. ``columns`` has an array (C,) for each name.
     """
 
     seats: Ints
@@ -253,7 +253,7 @@ class _Rounds:
 
     @classmethod
     def of(cls, log: _Log, matches: Matches) -> _Rounds:
-        """Counted from the events."""
+        """Count the events."""
         players = matches.line_ups.shape[1]
         lengths = np.repeat(matches.rounds.astype(np.int64), players)
         ends = lengths.cumsum()
@@ -304,13 +304,13 @@ class _Rounds:
         return cls(seats, np.arange(seats.size) - begins[seats] + 1, begins, columns)
 
     def total(self, name: str) -> Ints:
-        """(N * P,) of each seat, over all its rounds."""
+        """The total of a column for each seat (N * P,), over all its rounds."""
         total: Ints = np.add.reduceat(self.columns[name], self.begins)
         return total
 
 
 class _Tables:
-    """Makes the frames of some games."""
+    """Makes the tables of some games."""
 
     def __init__(self, matches: Matches, recorder: GameRecorder, names: Names, first_game: int) -> None:
         self._matches = matches
@@ -408,9 +408,9 @@ class _Tables:
         return schema(table, self._names.agents, self._names.line_ups)
 
     def _frame(self, table: str, columns: Arrays) -> pl.DataFrame:
-        """The columns of the schema, of any shape, one after the other; what is MISSING becomes null.
+        """A frame with the columns of the schema, from arrays of any shape; ``MISSING`` becomes null.
 
-        The number of players is the same in all rows, and games are counted on from the first.
+        The number of players is the same in all rows, and games are numbered from the first of the part.
         """
         types = self._schema(table)
         series = []
