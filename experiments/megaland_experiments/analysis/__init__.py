@@ -1,10 +1,10 @@
-"""From records of games to answers: tables with intervals, and pictures of them.
+"""Analyses of recorded games: tables with intervals, and pictures of them.
 
 Every function takes frames (those of ``megaland_experiments.records.load``, lazy or not, whole or filtered) and
-gives a frame of Polars, or a figure of such a frame. ::
+returns a Polars frame, or a figure of such a frame. ::
 
     from megaland_experiments import analysis
-    from megaland_experiments.records.folder import load
+    from megaland_experiments.records import load
 
     records = load("runs/games")
     turns = analysis.buy_turns(records.decisions, records.events, records.seats)
@@ -24,8 +24,8 @@ when to leave            ``run_decisions``, then ``stay_or_leave``, ``leave_figu
 how agents differ        ``styles``, ``style_figure``
 =======================  =================================================================================
 
-How effects are told from what merely goes together stands in analysis/buildings.py, how intervals are made in
-analysis/regression.py.
+How effects are distinguished from mere correlations is explained in analysis/buildings.py, and how intervals are made
+in analysis/regression.py.
 """
 
 from megaland_experiments.analysis.behaviour import (

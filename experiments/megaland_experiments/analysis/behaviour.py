@@ -1,4 +1,4 @@
-"""How agents play: staying and leaving beside the exact optimum, styles, and which rules come into play at all."""
+"""How agents play: their decisions to stay or leave, their styles, and which rules come into play."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEWEST = 100
-"""Decisions; shares of fewer are left out of pictures."""
+"""The smallest number of decisions of which pictures show a share."""
 
 _DANGERS = 10
 _CHUNK = 250_000
@@ -30,15 +30,15 @@ _CHUNK = 250_000
 
 
 def run_decisions(decisions: Frame) -> pl.DataFrame:
-    """The decisions to stay or leave, with what each choice was worth in the exact solution of the run.
+    """The decisions to stay or leave, compared with the exact solution of the level run.
 
-    The measure and what it can say stand in probe/measures.py: all treasures are worth 1 there, and a good player may
-    have reasons to depart from it. They take some hundred bytes a row, so give it some thousands of games of many.
+    The measure is explained in probe/measures.py: all treasures are worth 1 in it, and a good player may have reasons
+    to depart from it. Each row takes some hundred bytes, so pass a few thousand games rather than a million.
 
     Returns:
-        Their rows of the records, with ``leaves``, ``solver_leaves`` (it does where both are equal), ``gain``, what
-        staying was worth more than leaving in treasures, ``loss`` of the choice made, and ``optimal``, whether that
-        is 0.
+        The rows of the records, with ``leaves``, ``solver_leaves`` (also where both choices are equal), ``gain``, the
+        value of staying minus that of leaving in treasures, ``loss`` of the choice made, and ``optimal``, whether the
+        loss is 0.
     """
     owned = [building_column("owns", building) for building in IN_THE_RUN_MODEL]
     columns = [
@@ -101,9 +101,10 @@ def stay_or_leave(runs: pl.DataFrame) -> pl.DataFrame:
     """The decisions of ``run_decisions`` by the chance to fall on the next card.
 
     Returns:
-        For each agent and tenth of that chance (``danger`` is the middle of the tenth; 0 is no danger at all):
-        ``decisions``, the shares that ``leave`` and that the solver leaves (``solver_leave``), ``optimal``, the mean
-        ``loss``, and the mean ``gain`` of one more card, in treasures.
+        One row for each agent and tenth of that chance (``danger`` is the middle of the tenth; 0 is no danger at all):
+        the number of ``decisions``, the shares in which the agent leaves (``leave``), in which the solver leaves
+        (``solver_leave``) and that are ``optimal``, the mean ``loss``, and the mean ``gain`` of one more card, in
+        treasures.
     """
     tenth = (pl.col("fall_chance") * _DANGERS - 1e-4).ceil()
     danger = pl.when(pl.col("fall_chance") > 0).then((tenth - 0.5) / _DANGERS).otherwise(0.0)
@@ -122,7 +123,7 @@ def stay_or_leave(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def leave_figure(shares: pl.DataFrame, title: str = "") -> Figure:
-    """The table of ``stay_or_leave``: a panel for each agent, it and the solver in the same states."""
+    """Draw the table of ``stay_or_leave``: a panel for each agent, with the solver in the same states."""
     agents = shares["agent"].unique(maintain_order=True).to_list()
     across = 2 if len(agents) == 4 else min(3, len(agents))
     down = -(-len(agents) // across)
@@ -155,7 +156,7 @@ def leave_figure(shares: pl.DataFrame, title: str = "") -> Figure:
 
 
 def card_figure(runs: pl.DataFrame, title: str = "") -> Figure:
-    """What one more card is worth in the exact solution: the mean ``gain`` of ``run_decisions`` in the states met."""
+    """Draw the value of one more card in the exact solution: the mean ``gain`` of ``run_decisions``."""
     cells = (
         runs.group_by("hearts", "num_unseen")
         .agg(pl.len().alias("decisions"), pl.col("gain").mean())
@@ -177,7 +178,7 @@ def card_figure(runs: pl.DataFrame, title: str = "") -> Figure:
     axes.set_xlabel("level cards unseen")
     axes.set_ylabel("hearts left")
     axes.set_title(
-        "Staying is worth so many treasures more than leaving\n(exact solution, mean of the states that were met)"
+        "Value of staying minus value of leaving, in treasures\n(exact solution, mean over the states that were met)"
     )
     no_frame(axes)
     return figure
@@ -189,25 +190,25 @@ def card_figure(runs: pl.DataFrame, title: str = "") -> Figure:
 MEASURES = {
     "wins, %": "win_share",
     "coins at the end": "coins",
-    "stays in a level": "stays",
+    "stays per level": "stays",
     "falls, % of levels": "falls",
-    "treasures home a level": "treasures",
-    "treasures wasted a game": "wasted",
-    "hearts bought a game": "hearts",
-    "buildings bought a game": "buildings",
+    "treasures home per level": "treasures",
+    "treasures wasted per game": "wasted",
+    "hearts bought per game": "hearts",
+    "buildings bought per game": "buildings",
     "their mean cost": "cost",
-    "jumps a game": "jumped",
-    "trades with the Rabbit a game": "trades",
+    "jumps per game": "jumped",
+    "trades with the Rabbit per game": "trades",
 }
-"""What ``styles`` measures: how it is called, and the column."""
+"""What ``styles`` measures: the names in pictures, and the columns."""
 
 
 def styles(seats: Frame) -> pl.DataFrame:
-    """How agents differ.
+    """How the play of the agents differs.
 
     Returns:
-        A row for each agent: ``agent``, ``games`` (seats), the columns of ``MEASURES``, and ``low`` and ``high`` of the
-        95 % interval of its win share, with a game as the unit.
+        One row for each agent: ``agent``, ``games`` (seats), the columns of ``MEASURES``, and ``low`` and ``high``, the
+        95 % interval of its win share with a game as the unit.
     """
     runs = (pl.col("runs_home") + pl.col("falls")).sum()
     copies = pl.sum_horizontal(pl.col(building_column("owns", building)).cast(pl.Float64) for building in Building)
@@ -247,7 +248,7 @@ def styles(seats: Frame) -> pl.DataFrame:
 
 
 def style_figure(table: pl.DataFrame, title: str = "") -> Figure:
-    """``styles`` as a map: a line for each measure, a column for each agent; coloured by who has more and who less."""
+    """Draw ``styles`` as a map: a row for each measure and a column for each agent, coloured by the differences."""
     agents = [short(str(agent)) for agent in table["agent"]]
     numbers = np.array([table[column].to_numpy() for column in MEASURES.values()], np.float64)
     deviation = numbers.std(axis=1, keepdims=True)
@@ -271,11 +272,11 @@ def style_figure(table: pl.DataFrame, title: str = "") -> Figure:
 
 
 def rules_in_play(games: Frame, seats: Frame, events: Frame) -> pl.DataFrame:
-    """How often what the rules foresee happens at all.
+    """How often the rules come into play.
 
     Returns:
-        A row for each: the ``rule``, ``what`` happens, the ``share`` of games in which it does, and how many ``times``
-        a game. Rules of buildings count all games, also those that have not got them on offer.
+        One row for each kind of event: the ``rule``, ``what`` happens, the ``share`` of games in which it happens, and
+        the number of ``times`` per game. Rules of buildings count all games, with or without the building on offer.
     """
     counted = pl.concat([_of_events(events), _of_seats(seats), _of_games(games)])
     total = games.lazy().select(pl.len()).collect().item()
@@ -290,7 +291,7 @@ def rules_in_play(games: Frame, seats: Frame, events: Frame) -> pl.DataFrame:
 def _of_events(events: Frame) -> pl.DataFrame:
     event, item, phase = pl.col("event"), pl.col("item"), pl.col("phase")
     happens = [
-        ("D1", "the treasure deck is shuffled anew", event == "reshuffle"),
+        ("D1", "the treasure deck is shuffled again", event == "reshuffle"),
         ("D1", "nothing is left to draw", (event == "draw") & item.is_null()),
         ("L2", "a jump", event == "jump"),
         ("L5", "hearts are lost", event == "damage"),
@@ -359,7 +360,7 @@ def _times(times: pl.Series, rule: str, what: str) -> pl.DataFrame:
 
 
 def rules_figure(table: pl.DataFrame, title: str = "") -> Figure:
-    """``rules_in_play``: in what part of the games each happens, and how often a game."""
+    """Draw ``rules_in_play``: the share of the games in which each event happens, and how often per game."""
     shown = table.sort("share", descending=True)
     figure = new_figure(8, 1.2 + 0.28 * len(shown), title)
     axes = figure.subplots()
@@ -369,7 +370,7 @@ def rules_figure(table: pl.DataFrame, title: str = "") -> Figure:
         axes.text(
             share + 1,
             line,
-            f"{times:.2g} a game",
+            f"{times:.2g} per game",
             va="center",
             color=INK,
             fontsize=8.5,

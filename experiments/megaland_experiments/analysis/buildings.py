@@ -1,26 +1,27 @@
-"""Which buildings win: what buying one changes, what a market changes, and what is bought when.
+"""Which buildings win: the effect of buying one, the effect of the market, and what is bought when.
 
-**Buying a building** (``building_lift``). Winners own more of nearly everything, since who has many treasures buys
-much and wins often; so owners and others cannot be compared. Compared are *turns in which the building could be
-bought*: those in which it was with those in which it was not, of the same agent in the same round, after allowing for
-what the seat saw when its turn began: its coins and those of the richest other, its treasures type by type, hearts,
-jump tokens, the buildings it owned, its place in the turn order, and which other buildings it could buy. This is
-regression adjustment for what the choice hangs on (Angrist and Pischke, Mostly Harmless Econometrics, 2009, chapter 3).
+**Buying a building** (``building_lift``). Winners own more of nearly everything, since a player with many treasures
+buys much and wins often; so owners and other players cannot be compared. Instead, *turns in which the building could be
+bought* are compared: those in which it was bought with those in which it was not, of the same agent in the same round,
+after adjusting for what the seat saw when its turn began: its coins and those of the richest other player, its
+treasures of each type, hearts, jump tokens, the buildings it owned, its place in the turn order, and which other
+buildings it could buy. This is regression adjustment for what the choice depends on (Angrist and Pischke,
+Mostly Harmless Econometrics, 2009, chapter 3).
 
-What it is: the mean change of the win share by buying the building *now*, compared with what the same agent does with
-the same treasures instead, most often buying something else. So a building can be good and its lift below 0, because
-there were better ones to buy.
+What a lift means: the mean change of the win share if the building is bought *now*, compared with what the same agent
+does with the same treasures instead, most often buying something else. So a good building can have a lift below 0,
+because there were better ones to buy.
 
-What it is not: an agent that always decides alike in the same state buys a building where it thinks well of it, and
-says nothing about other states; what it looked at and the regression did not is taken for an effect. So let some of the
-choice be made by chance, by agents such as ``explorer:policy=planner``. And lifts hang on who plays: they say what a
-building is worth in the hands of these agents, not of the best.
+What it does not mean: a deterministic agent buys a building only where it values it, and its games say nothing about
+other states; whatever the agent looked at and the regression did not is mistaken for an effect. So let some of the
+choices be made at random, by agents such as ``explorer:policy=planner``. And lifts depend on the players: they say what
+a building is worth to these agents, not to the best ones.
 
-How good it is: an engine can tell the truth. 63,000 turns of explorers (``policy=threshold``) were played on twice from
-the same state on the same luck, once with the purchase and once without. The lifts measured in 8,000 other games of
-theirs go with these differences, building by building, with a correlation of 0.97; they are 3 points higher on average,
-since what an explorer does instead is often chosen at random. In games of the threshold agent itself, which leaves
-nothing to chance, the correlation is 0.85.
+How accurate it is: the engine allows a test. 63,000 turns of explorers (``policy=threshold``) were played on twice from
+the same state with the same seed, once with the purchase and once without. The lifts measured in 8,000 other games of
+these agents agree with the differences, building by building, with a correlation of 0.97; they are 3 points higher on
+average, since what an explorer does instead is often chosen at random. In games of the threshold agent itself, which
+chooses nothing at random, the correlation is 0.85.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEWEST = 50
-"""Turns with and without a purchase; what rests on fewer is left out."""
+"""The smallest number of turns with a purchase, and without, from which a lift is estimated."""
 
 LAST_ROUND = 15
 """Later rounds count as this one."""
@@ -55,7 +56,7 @@ _SEEN = (
 
 
 def bought(prefix: str = "bought") -> list[str]:
-    """The columns of all buildings with a prefix."""
+    """The names of the columns of all buildings, such as ``bought_lodge``."""
     return [building_column(prefix, building) for building in Building]
 
 
@@ -63,7 +64,7 @@ def bought(prefix: str = "bought") -> list[str]:
 
 
 def purchases(events: Frame) -> pl.DataFrame:
-    """What was bought: ``game, seat, round, step, item``, an item being a building or ``heart``; in order."""
+    """The purchases in order: ``game, seat, round, step, item``, where an item is a building or ``heart``."""
     is_heart = pl.col("event") == "heart"
     return (
         events.lazy()
@@ -78,14 +79,14 @@ def purchases(events: Frame) -> pl.DataFrame:
 
 
 def buy_turns(decisions: Frame, events: Frame, seats: Frame) -> pl.DataFrame:
-    """Turns of the buy phase in which something could be bought, as they began, with what was then bought.
+    """Turns of the buy phase in which something could be bought: the state when they began, and what was bought.
 
-    Of records in which not all decisions were kept these are the turns whose first decision was.
+    If the records do not have all decisions, these are the turns whose first decision was kept.
 
     Returns:
-        A row for each turn: ``game, seat, agent, round``, what the seat saw at its first decision, for each building
-        ``can_...``, ``bought_...`` (how many in this turn) and ``had_...`` (how many before), ``hearts_bought``, and
-        ``win_share``, the outcome of the game.
+        One row for each turn: ``game, seat, agent, round``, what the seat saw at its first decision, for each building
+        ``can_...`` (it could be bought), ``bought_...`` (copies bought in this turn) and ``had_...`` (copies owned
+        before), ``hearts_bought``, and ``win_share``, the outcome of the game.
     """
     items = purchases(events)
     per_turn = items.group_by(TURN).agg(
@@ -139,15 +140,15 @@ def buy_turns(decisions: Frame, events: Frame, seats: Frame) -> pl.DataFrame:
 
 
 def building_lift(turns: pl.DataFrame, buildings: Sequence[Building] = tuple(Building)) -> pl.DataFrame:
-    """What buying each building changes; how, and what it can and cannot say, stands above.
+    """The effect of buying each building on the win share. The docstring of the module explains the method.
 
     Args:
-        turns: of ``buy_turns``, or some of them.
-        buildings: some of them.
+        turns: the table of ``buy_turns``, or some of its rows.
+        buildings: the buildings to estimate.
 
     Returns:
-        A row for each building: ``building, cost, value, low, high`` (the change of the win share, null where there are
-        too few turns), ``turns`` in which it could be bought, and ``bought``, those in which it was.
+        One row for each building: ``building, cost, value, low, high`` (the change of the win share, null where there
+        are too few turns), ``turns`` in which it could be bought, and ``bought``, the turns in which it was.
     """
     seen = _with_controls(turns)
     others = bought("can")
@@ -173,7 +174,7 @@ def building_lift(turns: pl.DataFrame, buildings: Sequence[Building] = tuple(Bui
 
 
 def lift_by_stage(turns: pl.DataFrame, bounds: Sequence[int] = (4, 7)) -> pl.DataFrame:
-    """``building_lift`` in stages of the game, which begin with round 1 and with the rounds in ``bounds``."""
+    """``building_lift`` by stage of the game; stages begin with round 1 and with the rounds in ``bounds``."""
     parts = []
     for first, after in zip((1, *bounds), (*bounds, None), strict=True):
         stage = f"rounds {first} to {after - 1}" if after else f"from round {first}"
@@ -197,11 +198,11 @@ def _with_controls(turns: pl.DataFrame) -> pl.DataFrame:
 
 
 def owners_ahead(games: Frame, seats: Frame) -> pl.DataFrame:
-    """What *not* to take for an effect: how much more often those win who own a building at the end.
+    """How much more often the players win who own a building at the end: a correlation, *not* an effect.
 
     Returns:
-        A row for each building: ``building``, and ``ahead``, the difference of the win shares of owners and others in
-        the games that have it on offer; null if nobody or everybody owns it.
+        One row for each building: ``building``, and ``ahead``, the difference of the win shares of owners and other
+        players in the games that have it on offer; null if nobody or everybody owns it.
     """
     table = (
         seats.lazy()
@@ -220,13 +221,13 @@ def owners_ahead(games: Frame, seats: Frame) -> pl.DataFrame:
 
 
 def lift_figure(lifts: pl.DataFrame, ahead: pl.DataFrame | None = None, title: str = "") -> Figure:
-    """The lifts of ``building_lift``, the best on top, and if given the differences of ``owners_ahead`` beside them."""
+    """Draw the lifts of ``building_lift``, the best on top, and the differences of ``owners_ahead`` if given."""
     shown = lifts.drop_nulls("value").sort("value", descending=True)
     figure = new_figure(7.5, 1.6 + 0.27 * max(3, len(shown)), title)
     axes = figure.subplots()
     labels = [f"{building}  {cost}" for building, cost in shown.select("building", "cost").iter_rows()]
     values = (POINTS * shown[column].to_numpy() for column in ("value", "low", "high"))
-    dots(axes, labels, *values, name="changed by buying it, all else alike")
+    dots(axes, labels, *values, name="change by buying it, all else equal")
     if ahead is not None:
         plain = shown.join(ahead, on="building", how="left", maintain_order="left")["ahead"].to_numpy()
         colour = SERIES[1][0]
@@ -246,7 +247,7 @@ def lift_figure(lifts: pl.DataFrame, ahead: pl.DataFrame | None = None, title: s
 
 
 def stage_figure(lifts: pl.DataFrame, title: str = "") -> Figure:
-    """The lifts of ``lift_by_stage``, a stage each in a colour; the buildings that are best on average on top."""
+    """Draw the lifts of ``lift_by_stage``, each stage in a colour; the buildings that are best on average on top."""
     order = (
         lifts.group_by("building").agg(pl.col("value").mean()).drop_nulls().sort("value", descending=True)["building"]
     )
@@ -254,7 +255,7 @@ def stage_figure(lifts: pl.DataFrame, title: str = "") -> Figure:
 
 
 def _several(frame: pl.DataFrame, by: str, order: pl.Series, what: str, of: str, title: str) -> Figure:
-    """A line for each building, and in it a value with its interval for each thing that ``by`` tells apart."""
+    """A line for each building, with a value and its interval for each value of the column ``by``."""
     things = frame[by].unique(maintain_order=True).to_list()
     figure = new_figure(7.5, 1.4 + 0.14 * max(2, len(things)) * len(order), title)
     axes = figure.subplots()
@@ -275,15 +276,15 @@ def _several(frame: pl.DataFrame, by: str, order: pl.Series, what: str, of: str,
 
 
 def market_lift(games: Frame, seats: Frame) -> pl.DataFrame:
-    """What it changes that a building is on offer, rather than another.
+    """The effect on each agent of a building being on offer, rather than another building.
 
-    The market is drawn by chance, so games with and without a building are alike in all else, and the plain difference
-    of means is the effect, as in an experiment. At a table of equals nobody's win share can change; so it is measured
-    for each agent, against those it met.
+    The market is drawn at random, so games with and without a building differ in nothing else, and the difference of
+    means is the effect, as in an experiment. Among equal agents no win share can change, so the effect is that on each
+    agent against the agents that it met.
 
     Returns:
-        A row for each normal building and agent: ``building, agent, value, low, high``, the change of its win share,
-        and the ``games`` with the building.
+        One row for each normal building and agent: ``building, agent, value, low, high`` (the change of the win share),
+        and ``games``, the number of games with the building.
     """
     offers = bought("offers")[len(Building) - len(NORMAL_BUILDINGS) :]
     table = (
@@ -304,7 +305,7 @@ def market_lift(games: Frame, seats: Frame) -> pl.DataFrame:
 
 
 def market_figure(lifts: pl.DataFrame, title: str = "") -> Figure:
-    """The lifts of ``market_lift``, an agent each in a colour; the buildings that make most difference on top."""
+    """Draw the lifts of ``market_lift``, each agent in a colour; the buildings that make the most difference on top."""
     order = (
         lifts.group_by("building")
         .agg((pl.col("value").max() - pl.col("value").min()).alias("spread"))
@@ -317,11 +318,11 @@ def market_figure(lifts: pl.DataFrame, title: str = "") -> Figure:
 
 
 def buy_rates(games: Frame, rounds: Frame, events: Frame) -> pl.DataFrame:
-    """What is bought when.
+    """How often each item is bought, by round.
 
     Returns:
-        A row for each item (a building or ``heart``) and round: ``turns`` in games that have it on offer, ``bought``,
-        and ``per_turn``.
+        One row for each item (a building or ``heart``) and round: ``turns`` in games that have it on offer, ``bought``
+        (copies), and ``per_turn``.
     """
     turns = rounds.lazy().group_by("game", "round").agg(pl.len().alias("turns"))
     offers = games.lazy().select("game", *bought("offers")[len(Building) - len(NORMAL_BUILDINGS) :])
@@ -353,7 +354,7 @@ def buy_rates(games: Frame, rounds: Frame, events: Frame) -> pl.DataFrame:
 
 
 def buy_figure(rates: pl.DataFrame, title: str = "", last_round: int = 12) -> Figure:
-    """``buy_rates`` as a map: items by round, the dearest on top."""
+    """Draw ``buy_rates`` as a map of items and rounds, sorted by cost."""
     import numpy as np
 
     items = [
@@ -373,7 +374,7 @@ def buy_figure(rates: pl.DataFrame, title: str = "", last_round: int = 12) -> Fi
     axes = figure.subplots()
     axes.set_facecolor(EMPTY)
     top = max(25.0, float(np.nanmax(shares, initial=0)))
-    if shares.size:  # a few games may have too few turns for any number
+    if shares.size:  # empty if there are too few games for any number
         axes.imshow(shares, cmap=RISING, vmin=0, vmax=top, aspect="auto")
     for (line, column), share in np.ndenumerate(shares):
         if share >= 0.5:
@@ -390,12 +391,12 @@ def buy_figure(rates: pl.DataFrame, title: str = "", last_round: int = 12) -> Fi
 
 
 def building_use(games: Frame, seats: Frame, events: Frame) -> pl.DataFrame:
-    """How often each building matters at all.
+    """How often each building is bought, and what it brings.
 
     Returns:
-        A row for each building: its ``cost``, the ``games`` that have it on offer, the share of them in which somebody
-        buys it (``bought_share``), ``copies`` owned at the end, all players together, ``coins_at_once``, and the
-        ``coins`` that one copy then brings by its lasting effect (null if none was bought).
+        One row for each building: its ``cost``, the ``games`` that have it on offer, the share of them in which
+        somebody buys it (``bought_share``), ``copies`` owned at the end by all players together, ``coins_at_once``, and
+        the ``coins`` that one copy then brings by its lasting effect (null if none was bought).
     """
     owned = (
         seats.lazy()

@@ -1,4 +1,4 @@
-"""The race to 20 coins: how it goes, how long it takes, when it is decided, and whether it matters where one sits."""
+"""The race to 20 coins: its course, its length, when it is decided, and whether seats matter."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEWEST = 100
-"""Rounds that fewer games have are left out: what their coins are says nothing."""
+"""The smallest number of games or seats from which a round is shown."""
 
 
 def race(rounds: Frame, seats: Frame) -> pl.DataFrame:
-    """How the coins of winners and of the others grow.
+    """How the coins of winners and of the other players grow.
 
     Returns:
-        For each round, and for those who have ``won`` in the end and those who have not: ``seats`` that played it, the
-        ``mean`` of their coins at its end, and the ``tenth`` and the ``ninetieth`` percentile. Games that are over are
-        not in it any more.
+        One row for each round and for winners and others (``won``): the number of ``seats`` that played the round, and
+        the ``mean`` and the ``tenth`` and ``ninetieth`` percentile of their coins at its end. Games that are over do
+        not count in later rounds.
     """
     coins = pl.col("coins")
     return (
@@ -45,7 +45,7 @@ def race(rounds: Frame, seats: Frame) -> pl.DataFrame:
 
 
 def game_lengths(games: Frame) -> pl.DataFrame:
-    """How many ``games`` have so many ``rounds``, and their ``share``."""
+    """The number of ``games`` for each number of ``rounds``, and their ``share``."""
     return (
         games.lazy()
         .group_by("rounds")
@@ -60,8 +60,9 @@ def leaders(rounds: Frame, seats: Frame) -> pl.DataFrame:
     """How early a game is decided.
 
     Returns:
-        For each ``round``: the ``games`` that go on after it and have one single richest player then, the mean win
-        share of that player (``value``) with its 95 % interval, and the ``par`` of equals.
+        One row for each ``round``: the number of ``games`` that go on after it and have a single richest player at that
+        time, the mean win share of that player (``value``) with its 95 % interval, and ``par``, the share of equal
+        players.
     """
     lasts = pl.col("round") < pl.col("round").max().over("game")
     ahead = (
@@ -85,7 +86,7 @@ def leaders(rounds: Frame, seats: Frame) -> pl.DataFrame:
 
 
 def race_figure(rounds: Frame, seats: Frame, games: Frame, title: str = "") -> Figure:
-    """``race``, ``game_lengths`` and ``leaders`` side by side."""
+    """Draw ``race``, ``game_lengths`` and ``leaders`` side by side."""
     shown = race(rounds, seats).filter(pl.col("seats") >= FEWEST)
     lengths = game_lengths(games)
     figure = new_figure(13, 4.2, title)
@@ -96,7 +97,7 @@ def race_figure(rounds: Frame, seats: Frame, games: Frame, title: str = "") -> F
         coins.fill_between(rows["round"], rows["tenth"], rows["ninetieth"], color=colour, alpha=0.15, linewidth=0)
         coins.plot(rows["round"], rows["mean"], color=colour, marker=marker, markersize=4, label=name)
     coins.axhline(WINNING_COINS, color=ANCHOR_COLOUR, zorder=0)
-    coins.set_title("Coins after each round: mean, and\nthe middle eight of ten, of games that still run")
+    coins.set_title("Coins after each round: mean and\nmiddle 80 % of the games still running")
     coins.set_xlabel("round")
     coins.set_ylabel("coins")
     coins.legend(frameon=False, loc="lower right")
@@ -117,7 +118,7 @@ def race_figure(rounds: Frame, seats: Frame, games: Frame, title: str = "") -> F
     )
     lead.plot(rows["round"], POINTS * rows["par"], color=ANCHOR_COLOUR, linewidth=1)
     lead.set_ylim(0, 100)
-    lead.set_title("How often the player who leads\nafter a round wins (grey: any player)")
+    lead.set_title("How often the leader after\na round wins (grey: any player)")
     lead.set_xlabel("round")
     lead.set_ylabel("wins, %")
     for axes, along in ((coins, "both"), (length, "y"), (lead, "both")):
@@ -129,11 +130,11 @@ def race_figure(rounds: Frame, seats: Frame, games: Frame, title: str = "") -> F
 
 
 def seat_effects(seats: Frame) -> pl.DataFrame:
-    """Whether it matters where one sits, and who begins.
+    """Whether the seat matters, and who begins.
 
     Returns:
-        For each number of players, ``by`` seat and by place in the turn order of the first round, and for each
-        ``place``: its win share less that of equals (``value``), with a 95 % interval, where the agents are the same.
+        For each number of players, ``by`` seat and by turn order in the first round, one row for each ``place``: its
+        win share minus that of equal players (``value``) with a 95 % interval, for the same agents.
     """
     table = seats.lazy().select("game", "num_players", "agent", "seat", "turn", "win_share").collect()
     parts = []
@@ -141,7 +142,7 @@ def seat_effects(seats: Frame) -> pl.DataFrame:
         for by in ("seat", "turn"):
             flags = rows.with_columns((pl.col(by) == place).alias(f"at {place}") for place in range(players))
             for place in range(players):
-                # Compared with the others at the table: the mean of all is par, so a seat is so much above it.
+                # The fit compares a seat with the others; par is the mean of all seats.
                 found = fit(flags, "win_share", [f"at {place}"], groups=["agent"])
                 scale = (players - 1) / players
                 values = (float(part[0]) * scale for part in found[1:])
@@ -151,7 +152,7 @@ def seat_effects(seats: Frame) -> pl.DataFrame:
 
 
 def seat_figure(effects: pl.DataFrame, title: str = "") -> Figure:
-    """The effects of ``seat_effects``, in points, a panel for each number of players."""
+    """Draw the effects of ``seat_effects`` in percentage points, with a panel for each number of players."""
     tables = effects["num_players"].unique().sort().to_list()
     figure = new_figure(2 + 4.5 * len(tables), 3.2, title)
     for axes, players in zip(figure.subplots(1, len(tables), squeeze=False)[0], tables, strict=True):
@@ -160,7 +161,7 @@ def seat_figure(effects: pl.DataFrame, title: str = "") -> Figure:
             labels = [str(place + 1) for place in rows["place"]]
             values = (POINTS * rows[column].to_numpy() for column in ("value", "low", "high"))
             dots(axes, labels, *values, series=number, offset=0.3 * number - 0.15, name=name)
-        axes.set_title(f"{players} players, equals win {POINTS / players:.0f} %")
+        axes.set_title(f"{players} players (par: {POINTS / players:.0f} %)")
         axes.set_xlabel("win share above par, percentage points")
         axes.set_ylabel("first, second, ...")
     handles, names = axes.get_legend_handles_labels()

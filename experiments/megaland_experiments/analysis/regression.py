@@ -1,9 +1,9 @@
-"""What something changes where all else is alike: linear regression within groups, with intervals that know of games.
+"""Linear regression within groups, with standard errors clustered by game.
 
-All fits of the analysis are made here, by ``statsmodels``. Rows are compared only within a *group* (the same agent in
-the same round, say): each group has a mean of its own, which is taken off before (the "within" estimator of panel data;
+All fits of the analysis are made here, with ``statsmodels``. Rows are compared only within a *group* (for example the
+same agent in the same round): the mean of each group is subtracted first (the "within" estimator of panel data;
 Wooldridge, Econometric Analysis of Cross Section and Panel Data, 2nd edition, chapter 10). The rows of one game share
-its luck and its one win, so a game is the unit of the intervals: standard errors are clustered by game (Liang and
+its cards and its one win, so a game is the unit of the intervals: standard errors are clustered by game (Liang and
 Zeger, Biometrika 73, 1986).
 """
 
@@ -23,11 +23,11 @@ Frame = pl.LazyFrame | pl.DataFrame
 Floats = npt.NDArray[np.float64]
 
 _TINY = 1e-8
-"""An effect of whose variation the controls leave a smaller part cannot be told apart from them."""
+"""An effect is not identified if the controls leave a smaller part of its variation than this."""
 
 
 class Fit(NamedTuple):
-    """Coefficients of ``names``, and their intervals; NaN where the data have no answer."""
+    """Coefficients of ``names`` and their intervals; NaN where the data do not identify them."""
 
     names: tuple[str, ...]
     value: Floats
@@ -35,7 +35,7 @@ class Fit(NamedTuple):
     high: Floats
 
     def frame(self, name: str = "what") -> pl.DataFrame:
-        """A row for each coefficient."""
+        """The coefficients as a frame, one row for each."""
         return pl.DataFrame({name: self.names, "value": self.value, "low": self.low, "high": self.high})
 
 
@@ -47,15 +47,15 @@ def fit(
     groups: Sequence[str] = (),
     cluster: str = "game",
 ) -> Fit:
-    """By how much the outcome changes with each of the effects, where the controls and the group are the same.
+    """Estimate how the outcome changes with each of the effects, where the controls and the group are the same.
 
     Args:
-        rows: numbers or booleans in all columns named, but for ``groups`` and ``cluster``.
-        outcome: the column that is explained.
-        effects: the columns whose coefficients are wanted; none may follow from the others.
-        controls: columns that may differ, too.
-        groups: rows are compared only where these columns agree.
-        cluster: rows with the same value here are not independent.
+        rows: the data; all named columns except ``groups`` and ``cluster`` hold numbers or booleans.
+        outcome: name of the outcome column.
+        effects: names of the columns whose coefficients are estimated; no column may be a combination of the others.
+        controls: names of the columns to adjust for.
+        groups: names of the columns that form the groups; rows are compared only within a group.
+        cluster: name of the column whose equal values mark rows that are not independent.
 
     Returns:
         The coefficients of the effects, with 95 % intervals.
@@ -79,11 +79,11 @@ def fit(
 
 
 def _without(columns: Floats, controls: Floats) -> Floats:
-    """What is left of columns when all that goes with the controls is taken off.
+    """The residuals of columns after regression on the controls.
 
-    A regression of what is left has the same coefficients as one with the controls in it (Frisch and Waugh,
-    Econometrica 1, 1933; Lovell, Journal of the American Statistical Association 58, 1963), and there may be many
-    controls, some of them combinations of others.
+    A regression of the residuals has the same coefficients as one that includes the controls (Frisch and Waugh,
+    Econometrica 1, 1933; Lovell, Journal of the American Statistical Association 58, 1963). There may be many
+    controls, and some may be linear combinations of others.
     """
     if not controls.size:
         return columns

@@ -1,6 +1,6 @@
-"""One page about a set of records or a tournament: its main tables and pictures, in a single HTML file.
+"""``megaland report``: a page about a set of records or a tournament, with its main tables and pictures.
 
-The file stands alone: pictures are in it, nothing is fetched, no script runs.
+The page is a single HTML file. The pictures are part of it, and it loads nothing and runs no script.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ MOST_BYTES = 1 << 28
 """A larger results.json is not read."""
 
 GAMES_JUDGED = 5000
-"""Of so many games the choices to stay or leave are judged: enough, and a matter of seconds."""
+"""The number of games whose decisions to stay or leave are judged, which takes seconds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A part of the page: a heading, paragraphs, pictures with what they show in words, and a table as HTML."""
+    """A section of the page: a heading, paragraphs, pictures with their alternative texts, and a table as HTML."""
 
     title: str
     text: Sequence[str]
@@ -53,12 +53,12 @@ def report(folder: str | Path, progress: Told | None = None) -> str:
 
     Args:
         folder: the folder.
-        progress: told how many steps are done, and of how many; making a section and drawing it are two.
+        progress: called with the number of steps done and their total; each section takes two steps.
 
     Raises:
-        FileNotFoundError: it is neither.
-        FolderError: a file in it is damaged, or it is not finished.
-        OSError: a file in it cannot be read.
+        FileNotFoundError: the folder holds neither records nor a tournament.
+        FolderError: a file in the folder is damaged, or missing because the work was not finished.
+        OSError: a file in the folder cannot be read.
     """
     path = Path(folder)
     if (path / MANIFEST_FILE).exists():
@@ -75,7 +75,7 @@ def report(folder: str | Path, progress: Told | None = None) -> str:
 
 
 def records_sections(records: Records, progress: Told | None = None) -> list[Section]:
-    """What there is to say about a set of records."""
+    """The sections about a set of records."""
     games, seats, rounds, events = records.games, records.seats, records.rounds, records.events
     settings = records.manifest["settings"]
     several = len(settings["agents"]) > 1
@@ -108,7 +108,7 @@ def _what_was_played(records: Records) -> Section:
     players = " and ".join(map(str, settings["players"]))
     text = [
         f"{rows['games']:,} games of {players} players between {_listed(settings['agents'])}, "
-        f"in which {rows['decisions']:,} decisions are on record."
+        f"with {rows['decisions']:,} recorded decisions."
     ]
     return Section(
         "What was played",
@@ -121,8 +121,8 @@ def _agents(seats: pl.LazyFrame) -> Section:
     table = analysis.styles(seats)
     shown = table.sort("win_share", descending=True).select("agent", "games", "win_share", "low", "high", "coins")
     text = [
-        "Wins of a seat of each agent, with the 95 % interval, and how the agents differ in what they do. A shared win "
-        "counts as a part of one."
+        "The share of the games that a seat of each agent wins, with its 95 % interval, and how the agents differ in "
+        "what they do. A win that two players share counts one half for each."
     ]
     return Section(
         "The agents",
@@ -151,13 +151,14 @@ def _race(rounds: pl.LazyFrame, seats: pl.LazyFrame, games: pl.LazyFrame) -> Sec
 def _buildings(turns: pl.DataFrame, ahead: pl.DataFrame) -> Section:
     lifts = analysis.building_lift(turns)
     text = [
-        "By how much it changes the chance to win to buy a building now, rather than to do with the same treasures "
-        "what the same agent does otherwise: turns in which it could be bought and was, beside turns in which it could "
-        "be and was not, of the same agent, round, coins, treasures, hearts and choice of other buildings. The bars "
-        "are 95 % intervals, with a game as the unit. The orange marks say how much more often those win who own it "
-        "at the end, which is no effect: who does well buys more of everything.",
-        "What the agents looked at beyond that is not allowed for, unless chance had a hand in what was bought (the "
-        "agent explorer). Below 0 does not mean worthless: something better could be had.",
+        "The change of the chance to win if a building is bought now, compared with what the same agent does with the "
+        "same treasures otherwise. Turns in which the building could be bought and was are compared with turns in "
+        "which it could be bought and was not, of the same agent and round, and with the same coins, treasures, hearts "
+        "and choice of other buildings. The bars are 95 % intervals, with a game as the unit. The orange marks show "
+        "how much more often the players win who own the building at the end. This is not an effect: a player who does "
+        "well buys more of everything.",
+        "The comparison does not adjust for anything else that the agents looked at, unless some of the purchases were "
+        "made at random (by the agent explorer). Below 0 does not mean worthless: something better could be bought.",
     ]
     names = {"cost": "cost", "value": "change", "turns": "turns that could buy it", "bought": "turns that did"}
     table = _table(lifts.sort("value", descending=True, nulls_last=True), names, points=True)
@@ -172,8 +173,8 @@ def _buildings(turns: pl.DataFrame, ahead: pl.DataFrame) -> Section:
 def _markets(games: pl.LazyFrame, seats: pl.LazyFrame) -> Section:
     lifts = analysis.market_lift(games, seats)
     text = [
-        "The market is drawn by chance, so games with a building on offer and games without differ in nothing else. A "
-        "building that suits one agent harms the others at its table; among equals there would be no difference."
+        "The market is drawn at random, so games with a building on offer and games without it differ in nothing else. "
+        "A building that suits one agent harms the others at its table; among equal agents there is no difference."
     ]
     return Section(
         "Which market suits whom",
@@ -187,9 +188,9 @@ def _purchases(games: pl.LazyFrame, rounds: pl.LazyFrame, seats: pl.LazyFrame, e
     names = {
         "games": "games with it",
         "bought_share": "bought in",
-        "copies": "copies a game",
+        "copies": "copies per game",
         "coins_at_once": "coins at once",
-        "coins": "coins later, a copy",
+        "coins": "coins later, per copy",
     }
     picture = analysis.buy_figure(analysis.buy_rates(games, rounds, events))
     return Section(
@@ -204,12 +205,12 @@ def _leaving(runs: pl.DataFrame) -> Section:
     shares = analysis.stay_or_leave(runs)
     loss = runs.group_by("agent").agg(pl.len().alias("decisions"), pl.col("optimal").mean(), pl.col("loss").mean())
     text = [
-        "The exact solution of a level run knows the unseen cards, hearts, jump tokens and what is carried, and counts "
-        "every treasure alike. A good player may have reasons to depart from it."
+        "The exact solution of a level run takes into account the unseen cards, hearts, jump tokens and the treasures "
+        "carried, and values all treasures equally. A good player may have reasons to depart from it."
     ]
-    names = {"optimal": "as good as the optimum", "loss": "loss a decision, treasures"}
+    names = {"optimal": "as good as the optimum", "loss": "loss per decision, treasures"}
     pictures = [
-        (analysis.leave_figure(shares), "How often each agent leaves, by danger, beside the exact optimum"),
+        (analysis.leave_figure(shares), "How often each agent and the exact optimum leave, by danger"),
         (analysis.card_figure(runs), "What one more card is worth, by hearts and cards unseen"),
     ]
     return Section("Stay or leave", text, pictures, _table(loss.sort("loss"), names, shares=["optimal"]))
@@ -217,8 +218,8 @@ def _leaving(runs: pl.DataFrame) -> Section:
 
 def _worth(rounds: pl.LazyFrame, seats: pl.LazyFrame) -> Section:
     text = [
-        "What one more coin, heart, jump token or stored treasure than the others have goes with, where all the other "
-        "things are equal; and what hearts bring home from the level."
+        "How the chance to win changes with one more coin, heart, jump token or stored treasure than the others have, "
+        "where all other things are equal; and what hearts bring home from the level."
     ]
     runs = analysis.runs_figure(analysis.runs_by_hearts(rounds), analysis.exact_runs())
     pictures = [
@@ -230,7 +231,7 @@ def _worth(rounds: pl.LazyFrame, seats: pl.LazyFrame) -> Section:
 
 def _seats(seats: pl.LazyFrame) -> Section:
     picture = analysis.seat_figure(analysis.seat_effects(seats))
-    return Section("Where to sit", [], [(picture, "Win share by seat and by place in the first turn order")])
+    return Section("Seats and turn order", [], [(picture, "Win share by seat and by place in the first turn order")])
 
 
 def _rules(games: pl.LazyFrame, seats: pl.LazyFrame, events: pl.LazyFrame) -> Section:
@@ -242,10 +243,10 @@ def _rules(games: pl.LazyFrame, seats: pl.LazyFrame, events: pl.LazyFrame) -> Se
 
 
 def tournament_sections(result: Tournament) -> list[Section]:
-    """What there is to say about a tournament."""
+    """The sections about a tournament."""
     settings = result.settings
     players = " and ".join(map(str, settings["players"]))
-    text = [f"{_listed(settings['agents'])}, {players} players, at least {settings['games']:,} games a line-up."]
+    text = [f"{_listed(settings['agents'])}, {players} players, at least {settings['games']:,} games for each line-up."]
     sections = [Section("What was played", text, table=_facts({**settings["config"], "seed": settings["seed"]}))]
     for number in settings["players"]:
         ratings, standings, differences = (
@@ -257,7 +258,7 @@ def tournament_sections(result: Tournament) -> list[Section]:
         sections.append(
             Section(
                 f"{number} players",
-                ["Who beats whom, and the ratings; 400 points are odds of 10 to 1."],
+                ["Who beats whom, and the ratings; a difference of 400 points means odds of 10 to 1."],
                 [(tournament_figure(result, number), f"Win shares and ratings at {number} players")],
                 _table(ratings, {"games_rated": "games rated"}, digits=0),
             )
@@ -266,8 +267,8 @@ def tournament_sections(result: Tournament) -> list[Section]:
         sections.append(Section(f"Standings at {number} players", [], table=_table(standings, names, shares=_WINS)))
         shown = differences.select("kind", "agent", "other", "difference", "low", "high", "games_needed")
         text = [
-            "Differences of win shares on the same luck, in percentage points, and the games that it takes to tell "
-            "three points apart."
+            "Differences of win shares on the same seeds, in percentage points, and the number of games needed to "
+            "detect a difference of three points."
         ]
         sections.append(
             Section(
@@ -283,7 +284,7 @@ def tournament_sections(result: Tournament) -> list[Section]:
 
 
 def page(title: str, sections: Sequence[Section], progress: Told | None = None) -> str:
-    """The whole page."""
+    """The whole page as HTML."""
     links = "".join(f'<a href="#part-{k}">{in_html(section.title)}</a>' for k, section in enumerate(sections))
     parts = ""
     for k, section in enumerate(sections):
@@ -318,10 +319,10 @@ def _table(
 
     Args:
         frame: the table.
-        names: what columns are called otherwise.
-        points: show effects in percentage points.
+        names: headings of columns that differ from their names.
+        points: whether to show effects in percentage points.
         shares: columns that are shown in percent.
-        digits: after the point, of other numbers.
+        digits: number of decimals of other numbers.
     """
     heads = "".join(
         f"<th{'' if kind.is_numeric() else _TEXT}>{in_html(names.get(name, _HEADS.get(name, name)))}</th>"
@@ -406,7 +407,7 @@ $parts</body>
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the page."""
+    """Make the report and write it to a file."""
     target = Path(arguments.out or Path(arguments.folder, DEFAULT_NAME))
     check_writable(target)
     with plain_warnings(), progress_bar("steps") as progress:

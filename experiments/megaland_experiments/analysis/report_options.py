@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 DEFAULT_NAME = "report.html"
-"""Of the page, in the folder that it is about."""
+"""The name of the page in the folder that it is about."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add them."""
-    parser.add_argument("folder", metavar="DIR", help="of megaland simulate, or of megaland tournament")
+    """Add the options of ``megaland report``."""
+    parser.add_argument("folder", metavar="DIR", help="a folder of megaland simulate or of megaland tournament")
     parser.add_argument(
-        "--out", metavar="FILE", help=f"the page; a page of that name is replaced ({DEFAULT_NAME} in that folder)"
+        "--out", metavar="FILE", help=f"file for the page; an existing page is replaced ({DEFAULT_NAME} in that folder)"
     )

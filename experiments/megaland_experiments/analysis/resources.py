@@ -1,4 +1,4 @@
-"""What a coin, a heart, a jump token, a stored treasure is worth, and what one more card in the level."""
+"""The value of a coin, a heart, a jump token and a stored treasure, and what hearts bring home from the level."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEWEST = 400
-"""Rows from which something is told; fewer are left out."""
+"""The smallest number of rows from which a value is estimated or shown."""
 
 THINGS = {
     "coin": "coins",
@@ -27,20 +27,20 @@ THINGS = {
     "stored treasure": "home",
     "building": "buildings",
 }
-"""What a player has at the end of a round, and the column of ``rounds`` that counts it."""
+"""What a player owns at the end of a round, and the column of ``rounds`` that counts it."""
 
 
 def worth(rounds: Frame, seats: Frame, last_round: int = 8) -> pl.DataFrame:
-    """What one more of each thing at the end of a round goes with, in win share, where the other things are equal.
+    """How the win share changes with one more of each thing at the end of a round, where the other things are equal.
 
-    For each round the win share is regressed on what a seat has more of than the others at its table have on average,
-    within the same agent. All that a player has is in it, but for *which* buildings; hands are spent and luck is drawn
-    anew each round, so what one has is for a good part luck. Yet part of it is choice: who buys a heart has not bought
-    something else, and the worth of a heart is what it is worth to who has one all the same.
+    For each round the win share is regressed on how much more of each thing a seat has than the others at its table
+    have on average, within the same agent. The regression knows everything that a player owns, except *which* buildings
+    these are. Much of what a player owns depends on the cards drawn, but part of it is choice: a player who buys a
+    heart has not bought something else, so the value of a heart is its value to the players who chose to own one.
 
     Returns:
-        A row for each round that is followed by another, and ``thing``: ``value, low, high``, and the ``seats`` that
-        played it.
+        One row for each round that is followed by another, and each ``thing``: ``value, low, high`` (the change of the
+        win share), and the number of ``seats`` that played the round.
     """
     table = (
         rounds.lazy()
@@ -71,7 +71,7 @@ def _more_than_others(column: str) -> pl.Expr:
 
 
 def worth_figure(worths: pl.DataFrame, things: Sequence[str] = tuple(THINGS)[:4], title: str = "") -> Figure:
-    """The table of ``worth``: lines by round, in points of win share."""
+    """Draw the table of ``worth`` by round, in percentage points of the win share."""
     figure = new_figure(6.5, 4.2, title)
     axes = figure.subplots()
     axes.axhline(0, color=ANCHOR_COLOUR, zorder=0)
@@ -100,11 +100,11 @@ def worth_figure(worths: pl.DataFrame, things: Sequence[str] = tuple(THINGS)[:4]
 
 
 def runs_by_hearts(rounds: Frame) -> pl.DataFrame:
-    """What players bring home from the level, by the hearts that they entered it with.
+    """What players bring home from the level, by the number of hearts at its beginning.
 
     Returns:
-        For each agent and number of ``hearts``: ``runs``, the mean of ``treasures`` carried home (none on a fall) with
-        a 95 % interval, and the share of ``falls``.
+        One row for each agent and number of ``hearts``: the number of ``runs``, the mean number of ``treasures``
+        carried home (0 after a fall) with its 95 % interval, and the share of ``falls``.
     """
     entered = pl.col("max_hearts") - pl.col("hearts_bought")
     table = (
@@ -129,7 +129,7 @@ def runs_by_hearts(rounds: Frame) -> pl.DataFrame:
 def exact_runs(most_tokens: int = 2) -> pl.DataFrame:
     """What the exact optimum of a level run brings home: ``treasures`` by ``hearts`` and jump ``tokens``.
 
-    Every treasure counts the same, tokens are worth nothing afterwards, and no building helps
+    All treasures have the same value, tokens are worth nothing after the run, and no building helps
     (agents/megaland_agents/planning/run_solver.py).
     """
     solution = solve(RunModel(most_tokens=most_tokens))
@@ -143,7 +143,7 @@ def exact_runs(most_tokens: int = 2) -> pl.DataFrame:
 
 
 def runs_figure(runs: pl.DataFrame, exact: pl.DataFrame, title: str = "") -> Figure:
-    """``runs_by_hearts`` and ``exact_runs``: what hearts and tokens bring home, and how often one falls."""
+    """Draw ``runs_by_hearts`` and ``exact_runs``: treasures brought home, and falls, by hearts."""
     figure = new_figure(10, 4.2, title)
     home, falls = figure.subplots(1, 2)
     for tokens, style in zip(sorted(exact["tokens"].unique()), ("-", "--", ":"), strict=False):
@@ -174,7 +174,7 @@ def runs_figure(runs: pl.DataFrame, exact: pl.DataFrame, title: str = "") -> Fig
 
 
 def _hearts(axes: Axes, what: str) -> None:
-    axes.set_xlabel("hearts on entering the level")
+    axes.set_xlabel("hearts at the beginning of the level")
     axes.set_ylabel(what)
     axes.set_xticks(range(START_HEARTS, MAX_HEARTS + 1))
     grid(axes, "both")
