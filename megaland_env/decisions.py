@@ -1,7 +1,7 @@
 """``Decisions``: pending decisions of many games as one batch of rows, which is all that an agent is given.
 
-Nothing of it leads to the games or to their seeds: an agent reads ``legal`` and the public ``view``, takes its luck
-from ``random``, and plans on ``fork``, whose games have luck of their own.
+An agent has no access to the games or to their seeds. It reads ``legal`` and the public ``view``, takes random numbers
+from ``random``, and plans on the games of ``fork``, which have seeds of their own.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, NUM_ACTIONS, Kind
+from megaland_env.arrays import Bools, Bytes, Floats, Ints, Words, constant
 from megaland_env.cards import MAX_HEARTS, MAX_PLAYERS, NORMAL_COPIES, NUM_BUILDINGS, NUM_LEVEL_CARDS, Building
 from megaland_env.engine import bits, piles, rng
 from megaland_env.engine.odds import fall_chance
-from megaland_env.engine.state import Bools, GameState, Ints, Words
+from megaland_env.engine.state import GameState
 
 if TYPE_CHECKING:
     from megaland_env.game import MegalandGames
 
 NOT_BUYING = -1
 BUYING_HEART = NUM_BUILDINGS
-"""``view.buying`` of who pays for a heart; smaller numbers are buildings."""
+"""``view.buying`` while a heart is paid for; smaller numbers are buildings."""
 
-# Numbers as arrays of the right type, with which NumPy works sooner.
-_BUY_FIRST, _HEART_FIRST = np.array(BUY_FIRST, np.int8), np.array(HEART_FIRST, np.int8)
+_BUY_FIRST, _HEART_FIRST = constant(BUY_FIRST, np.int8), constant(HEART_FIRST, np.int8)
 _PLACES = np.arange(MAX_PLAYERS)[:, None]
 _LEVEL_CARD_BITS = np.uint32(1) << np.arange(NUM_LEVEL_CARDS, dtype=np.uint32)[:, None]
 _BUY_BITS = np.uint32(1) << np.arange(BUY_FIRST, HEART_FIRST, dtype=np.uint32)[:, None]
 
-_SOAP_MAKERS = np.array(NORMAL_COPIES + 1, np.uint8)  # numbers of them that one may own
-_CHANCES_A_SET = np.array((MAX_HEARTS + 1) * (NORMAL_COPIES + 1))
+_SOAP_MAKERS = constant(NORMAL_COPIES + 1, np.uint8)  # a player owns from 0 to NORMAL_COPIES of them
+_CHANCES_PER_SET = constant((MAX_HEARTS + 1) * (NORMAL_COPIES + 1), np.int64)
 
 
 def _chances_table() -> npt.NDArray[np.complex64]:
-    """(1024 * 9 * 5,): for each set of unseen cards and numbers of hearts and of Soap Makers, two chances to fall.
+    """Chances to fall (1024 * 9 * 5,) by the set of unseen cards, the number of hearts and that of Soap Makers.
 
-    The real part is that without a jump, the imaginary part that with one; both are 0 for no hearts.
+    The real part is the chance without a jump, the imaginary part that with one. Both are 0 without hearts.
     """
     unseen = np.arange(1 << NUM_LEVEL_CARDS)[:, None, None, None]
     hearts = np.arange(MAX_HEARTS + 1)[:, None, None]
@@ -49,7 +49,7 @@ def _chances_table() -> npt.NDArray[np.complex64]:
 
 
 _CHANCES = _chances_table()
-_11 = rng.constant(11)
+_11 = constant(11, np.uint64)
 _AT_SEAT = {
     purpose: np.array([rng.offset(purpose, seat=seat) for seat in range(MAX_PLAYERS)])
     for purpose in (rng.Purpose.AGENT, rng.Purpose.FORK)
@@ -57,11 +57,13 @@ _AT_SEAT = {
 
 
 class Decisions:
-    """M decisions (or onlookers' rows), valid until the games move.
+    """M rows of a game and a seat each, valid until the games move.
+
+    Most are pending decisions; ``MegalandGames.rows`` also makes rows for seats that are not active.
 
     Attributes:
-        game: (M,) int64, position in the batch.
-        seat: (M,) int64, who decides.
+        game: (M,) int64, the position of the game in the batch.
+        seat: (M,) int64, the seat that decides.
     """
 
     def __init__(self, games: MegalandGames, game: Ints, seat: Ints) -> None:
@@ -89,36 +91,37 @@ class Decisions:
 
     @property
     def num_players(self) -> int:
-        """P."""
+        """Number of players (P)."""
         return self._games.num_players
 
     @cached_property
-    def kind(self) -> npt.NDArray[np.uint8]:
-        """(M,) the ``Kind`` of each decision; ``NONE`` for a seat that is not asked."""
+    def kind(self) -> Bytes:
+        """(M,) the ``Kind`` of each decision; ``NONE`` for a seat that is not active."""
         state = self._state
-        kind: npt.NDArray[np.uint8] = state.kind.take(self.game) * state.active.take(self._at)
+        kind: Bytes = state.kind.take(self.game) * state.active.take(self._at)
         return kind
 
     @cached_property
     def legal_bits(self) -> Words:
-        """(M,) the legal actions as sets: bit a for action a. For agents in a hurry; see bits.py."""
+        """(M,) the legal actions as words, bit a for action a; faster to work with than ``legal`` (see bits.py)."""
         return self._state.legal.take(self._at)
 
     @cached_property
     def legal(self) -> Bools:
-        """(M, 40) the legal actions; exactly PASS for a seat that is not asked."""
+        """(M, 40) the legal actions; exactly PASS for a seat that is not active."""
         return bits.members(self.legal_bits, NUM_ACTIONS)
 
     @cached_property
     def view(self) -> View:
-        """The public state as the deciding seats see it."""
+        """The public state as seen from the deciding seats."""
         return View(self)
 
     def random(self, k: int, *, seed: int = 0) -> npt.NDArray[np.float64]:
-        """(M, k) uniform numbers in [0, 1): luck for the agent that decides.
+        """Uniform random numbers (M, k) in [0, 1) for the agent that decides.
 
-        Keyed by the game, the seat, how often the seat has decided, and the agent's own ``seed``: the same agent in the
-        same game draws the same, in any batch and with any number of workers. Nothing can be computed back from it.
+        They are a function of the game, the seat, the number of decisions that the seat has made, and the agent's own
+        ``seed``: the same agent in the same game draws the same numbers, in any batch and with any number of workers.
+        The seed of the game cannot be computed from them.
         """
         hidden = self._hidden_words(rng.Purpose.AGENT)
         agent = rng.agent_key(seed)
@@ -132,8 +135,8 @@ class Decisions:
     def fork(self, times: int, seed: int = 0) -> MegalandGames:
         """Copies to plan with: row r becomes games ``r * times`` to ``(r + 1) * times - 1`` of a new batch.
 
-        They stand at this very decision, all other seats still pending, with *fresh* seeds: the luck to come is not
-        that of the real game. The fresh seeds are keyed as ``random`` is.
+        They are at the same decision, with all other seats still pending, but have *fresh* seeds: what they draw and
+        reveal is not what the real game will. The fresh seeds are derived in the same way as ``random``.
 
         Raises:
             ValueError: ``times`` is not positive.
@@ -143,10 +146,7 @@ class Decisions:
         hidden = np.repeat(self._hidden_words(rng.Purpose.FORK), times)
         forked = self._fresh().copy(np.repeat(self.game, times))
         counts = np.tile(np.arange(1, times + 1), len(self))
-        state = forked._state
-        state.seeds[:] = rng.agent_words(hidden, rng.agent_key(seed), counts)
-        state.keys[:] = rng.key(state.seeds)
-        state.luck[:] = state.keys + rng.round_offset(state.round)
+        forked._state.reseed(rng.agent_words(hidden, rng.agent_key(seed), counts))
         return forked
 
     def _hidden_words(self, purpose: rng.Purpose) -> Words:
@@ -165,8 +165,8 @@ class Decisions:
 _Made = TypeVar("_Made")
 
 
-class _MadeWhenRead(Generic[_Made]):
-    """``cached_property`` without the lock that it takes in Python 3.11, which costs as much as a small NumPy call."""
+class lazy_array(Generic[_Made]):
+    """A ``cached_property`` without the lock of Python 3.11, which takes as long as a small NumPy call."""
 
     def __init__(self, make: Callable[[Any], _Made]) -> None:
         self._make = make
@@ -176,7 +176,7 @@ class _MadeWhenRead(Generic[_Made]):
         self._name = name
 
     @overload
-    def __get__(self, view: None, owner: type) -> _MadeWhenRead[_Made]: ...
+    def __get__(self, view: None, owner: type) -> lazy_array[_Made]: ...
 
     @overload
     def __get__(self, view: object, owner: type) -> _Made: ...
@@ -189,10 +189,10 @@ class _MadeWhenRead(Generic[_Made]):
 
 
 class View:
-    """The public state turned to the deciding seat: self first, then clockwise. Made when read, games first.
+    """The public state from the point of view of the deciding seat: its own place first, then clockwise.
 
-    M rows, P players. A pile of treasures is six counts in the order of C2, buildings are in the order of C6, level
-    cards in the order of C3.
+    M is the number of rows, P that of players. A pile of treasures is six counts in the order of C2; buildings are in
+    the order of C6, level cards in the order of C3. Each array is made when it is first read.
 
     ====================  ==============  =======  ====================================================================
     name                  shape           dtype    meaning
@@ -210,10 +210,10 @@ class View:
     buildings             (M, P, 23)      uint8    copies owned
     fish_used             (M, P)          uint8    wild fish used this round (B3)
     carrots_used          (M, P)          uint8    wild carrots used this round (B3)
-    picks_left            (M, P)          uint8    huts, stables or storing still to do
+    picks_left            (M, P)          uint8    picks still to make, for huts, stables or storing
     picked                (M, P, 6)       uint8    chosen so far, still in the hand it came from
-    first_player          (M, P)          bool     who holds the first-player token
-    buyer                 (M, P)          bool     whose turn of phase 2 it is
+    first_player          (M, P)          bool     holds the first-player token
+    buyer                 (M, P)          bool     has the turn in phase 2
     kind                  (M,)            uint8    the ``Kind`` of decision that the game waits for, whoever is asked
     round                 (M,)            int32    from 1
     deck                  (M, 6)          uint8    treasures left in the deck
@@ -222,7 +222,7 @@ class View:
     level_card            (M,)            int8     the last one revealed in this level, or -1
     heart_supply          (M,)            uint8
     jump_supply           (M,)            uint8
-    on_offer              (M, 23)         bool     in this game's market
+    on_offer              (M, 23)         bool     in the market of the game
     supply                (M, 23)         uint8    copies left on the table
     bought                (M, 23)         bool     bought by the buyer this turn
     buying                (M,)            int8     the building that is being paid for, 23 for a heart, or -1
@@ -240,9 +240,9 @@ class View:
         self._decisions = decisions
         self._game = decisions.game
         self._num_games = np.int64(state.num_games)
-        # (P, M): where the player k places to the left of the deciding seat lies in a flattened (P, N) array. Past the
-        # last seat it goes on with the first: going back a whole table then makes a small number of it, and otherwise,
-        # as unsigned numbers are, an enormous one.
+        # (P, M): the position in a flattened (P, N) array of the player k places to the left of the deciding seat. Past
+        # the last seat the first follows: there subtracting all P seats gives a valid position. Elsewhere it gives a
+        # negative number, which as an unsigned number is very large, so the minimum is right in both cases.
         ahead = decisions._at + self._num_games * _PLACES[: state.num_players]
         back = ahead - self._num_games * state.num_players
         self._at = np.minimum(ahead.view(np.uint64), back.view(np.uint64), out=back.view(np.uint64)).view(np.int64)
@@ -251,7 +251,7 @@ class View:
         self._decisions._fresh()
         return array.take(self._at).T
 
-    def _each_hand(self, array: Words) -> npt.NDArray[np.uint8]:
+    def _each_hand(self, array: Words) -> Bytes:
         self._decisions._fresh()
         return piles.open_(array.take(self._at)).T
 
@@ -260,130 +260,131 @@ class View:
         return array.take(self._game, axis=-1).T
 
     def _who_is(self, seat: npt.NDArray[np.int8]) -> Bools:
-        """(M, P): which places are those of one seat (N,) of each game; none is where it is ``NOBODY``."""
+        """(M, P): the places that are those of one seat (N,) of each game; all false where that is ``NOBODY``."""
         who: Bools = self._at == self._each_game(seat) * self._num_games + self._game
         return who.T
 
     # The seats
 
-    coins = _MadeWhenRead(lambda self: self._each_seat(self._state.coins))
-    hearts = _MadeWhenRead(lambda self: self._each_seat(self._state.hearts))
-    max_hearts = _MadeWhenRead(lambda self: self._each_seat(self._state.max_hearts))
-    jumps = _MadeWhenRead(lambda self: self._each_seat(self._state.jumps))
-    jumping = _MadeWhenRead(lambda self: self._each_seat(self._state.jumping))
-    in_level = _MadeWhenRead(lambda self: self._each_seat(self._state.in_level))
-    falling = _MadeWhenRead(lambda self: self._each_seat(self._state.falling))
-    active = _MadeWhenRead(lambda self: self._each_seat(self._state.active))
-    carried = _MadeWhenRead(lambda self: self._each_hand(self._state.carried))
-    home = _MadeWhenRead(lambda self: self._each_hand(self._state.home))
-    picked = _MadeWhenRead(lambda self: self._each_hand(self._state.picked))
-    fish_used = _MadeWhenRead(lambda self: self._each_seat(self._state.fish_used))
-    carrots_used = _MadeWhenRead(lambda self: self._each_seat(self._state.carrots_used))
-    picks_left = _MadeWhenRead(lambda self: self._each_seat(self._state.picks_left))
+    coins = lazy_array(lambda self: self._each_seat(self._state.coins))
+    hearts = lazy_array(lambda self: self._each_seat(self._state.hearts))
+    max_hearts = lazy_array(lambda self: self._each_seat(self._state.max_hearts))
+    jumps = lazy_array(lambda self: self._each_seat(self._state.jumps))
+    jumping = lazy_array(lambda self: self._each_seat(self._state.jumping))
+    in_level = lazy_array(lambda self: self._each_seat(self._state.in_level))
+    falling = lazy_array(lambda self: self._each_seat(self._state.falling))
+    active = lazy_array(lambda self: self._each_seat(self._state.active))
+    carried = lazy_array(lambda self: self._each_hand(self._state.carried))
+    home = lazy_array(lambda self: self._each_hand(self._state.home))
+    picked = lazy_array(lambda self: self._each_hand(self._state.picked))
+    fish_used = lazy_array(lambda self: self._each_seat(self._state.fish_used))
+    carrots_used = lazy_array(lambda self: self._each_seat(self._state.carrots_used))
+    picks_left = lazy_array(lambda self: self._each_seat(self._state.picks_left))
 
-    @_MadeWhenRead
-    def buildings(self) -> npt.NDArray[np.uint8]:
-        """(M, P, 23)."""
+    @lazy_array
+    def buildings(self) -> Bytes:
+        """(M, P, 23) uint8, copies owned."""
         self._decisions._fresh()
         each = self._state.buildings.reshape(NUM_BUILDINGS, -1).take(self._at.reshape(-1), axis=1)
         return each.reshape(NUM_BUILDINGS, *self._at.shape).T
 
-    @_MadeWhenRead
+    @lazy_array
     def first_player(self) -> Bools:
-        """(M, P)."""
+        """(M, P) bool, holds the first-player token."""
         return self._who_is(self._state.first_player)
 
-    @_MadeWhenRead
+    @lazy_array
     def buyer(self) -> Bools:
-        """(M, P); false for all outside phase 2."""
+        """(M, P) bool, has the turn in phase 2; all false outside it."""
         return self._who_is(self._state.buyer)
 
     # The table
 
-    kind = _MadeWhenRead(lambda self: self._each_game(self._state.kind))
-    round = _MadeWhenRead(lambda self: self._each_game(self._state.round))
-    level_card = _MadeWhenRead(lambda self: self._each_game(self._state.level_card))
-    heart_supply = _MadeWhenRead(lambda self: self._each_game(self._state.heart_supply))
-    jump_supply = _MadeWhenRead(lambda self: self._each_game(self._state.jump_supply))
-    supply = _MadeWhenRead(lambda self: self._each_game(self._state.building_supply))
-    cost = _MadeWhenRead(lambda self: self._each_game(self._state.cost))
-    deck = _MadeWhenRead(lambda self: piles.open_(self._each_game(self._state.deck)).T)
-    discard = _MadeWhenRead(lambda self: piles.open_(self._each_game(self._state.discard)).T)
-    paid = _MadeWhenRead(lambda self: piles.open_(self._each_game(self._state.paid)).T)
+    kind = lazy_array(lambda self: self._each_game(self._state.kind))
+    round = lazy_array(lambda self: self._each_game(self._state.round))
+    level_card = lazy_array(lambda self: self._each_game(self._state.level_card))
+    heart_supply = lazy_array(lambda self: self._each_game(self._state.heart_supply))
+    jump_supply = lazy_array(lambda self: self._each_game(self._state.jump_supply))
+    supply = lazy_array(lambda self: self._each_game(self._state.building_supply))
+    cost = lazy_array(lambda self: self._each_game(self._state.cost))
+    deck = lazy_array(lambda self: piles.open_(self._each_game(self._state.deck)).T)
+    discard = lazy_array(lambda self: piles.open_(self._each_game(self._state.discard)).T)
+    paid = lazy_array(lambda self: piles.open_(self._each_game(self._state.paid)).T)
 
-    @_MadeWhenRead
+    @lazy_array
     def unseen(self) -> Bools:
-        """(M, 10)."""
+        """(M, 10) bool, level cards yet to come this round."""
         return _members(self._each_game(self._state.unseen), _LEVEL_CARD_BITS)
 
-    @_MadeWhenRead
+    @lazy_array
     def on_offer(self) -> Bools:
-        """(M, 23)."""
+        """(M, 23) bool, in the market of the game."""
         return _members(self._each_game(self._state.on_offer), _BUY_BITS)
 
-    @_MadeWhenRead
+    @lazy_array
     def bought(self) -> Bools:
-        """(M, 23)."""
+        """(M, 23) bool, bought by the buyer this turn."""
         return _members(self._each_game(self._state.bought), _BUY_BITS)
 
-    # PASS, which stands for no payment, is below every BUY action, and these are below every HEART action.
+    # PASS, which stands for no payment, is smaller than any BUY action, and these are smaller than any HEART action.
 
-    @_MadeWhenRead
+    @lazy_array
     def buying(self) -> npt.NDArray[np.int8]:
-        """(M,)."""
+        """(M,) int8, the building that is being paid for, 23 for a heart, or -1."""
         buying: npt.NDArray[np.int8] = self._paying - _BUY_FIRST
         np.maximum(buying, NOT_BUYING, out=buying)
         np.minimum(buying, BUYING_HEART, out=buying)
         return buying
 
-    @_MadeWhenRead
+    @lazy_array
     def heart_treasure(self) -> npt.NDArray[np.int8]:
-        """(M,)."""
+        """(M,) int8, the treasure that a heart is being paid with, or -1."""
         treasure: npt.NDArray[np.int8] = self._paying - _HEART_FIRST
         np.maximum(treasure, -1, out=treasure)
         return treasure
 
-    @_MadeWhenRead
+    @lazy_array
     def _paying(self) -> npt.NDArray[np.int8]:
         paying: npt.NDArray[np.int8] = self._each_game(self._state.paying).view(np.int8)
         return paying
 
     # Chances
 
-    @_MadeWhenRead
-    def fall_chance(self) -> npt.NDArray[np.float32]:
-        """(M, P)."""
+    @lazy_array
+    def fall_chance(self) -> Floats:
+        """(M, P) float32, chance to fall on the next level card without a jump, if in the level."""
         return self._chances.real.T
 
-    @_MadeWhenRead
-    def jump_fall_chance(self) -> npt.NDArray[np.float32]:
-        """(M, P)."""
+    @lazy_array
+    def jump_fall_chance(self) -> Floats:
+        """(M, P) float32, chance to fall on the next level card when jumping over it, if in the level."""
         return self._chances.imag.T
 
-    @_MadeWhenRead
+    @lazy_array
     def _chances(self) -> npt.NDArray[np.complex64]:
-        """(P, M): both chances as one item."""
+        """(P, M) both chances as one complex number."""
         hearts = self.hearts.T * self.in_level.T.view(np.uint8)
         soap_makers = self._state.buildings[Building.SOAP_MAKERS].take(self._at)
         return chances_to_fall(self._each_game(self._state.unseen), hearts, soap_makers)
 
 
-def chances_to_fall(
-    unseen: npt.NDArray[np.int16], hearts: npt.NDArray[np.uint8], soap_makers: npt.NDArray[np.uint8]
-) -> npt.NDArray[np.complex64]:
-    """(P, M): the chance without a jump as the real part, that with one as the imaginary part.
+def chances_to_fall(unseen: npt.NDArray[np.int16], hearts: Bytes, soap_makers: Bytes) -> npt.NDArray[np.complex64]:
+    """Chances to fall on the next level card: without a jump the real part, with one the imaginary part.
 
     Args:
-        unseen: (M,) sets of level cards.
-        hearts: (P, M) of who is in the level, who has some; 0 for who is not. Overwritten.
-        soap_makers: (P, M) how many are owned.
+        unseen: (M,) the level cards yet to come, bit c for card c.
+        hearts: (P, M) the hearts of the players in the level, 0 for the others; overwritten.
+        soap_makers: (P, M) number of Soap Makers owned.
+
+    Returns:
+        (P, M) complex64.
     """
     hearts *= _SOAP_MAKERS
     hearts += soap_makers
-    chances: npt.NDArray[np.complex64] = _CHANCES.take(unseen * _CHANCES_A_SET + hearts)
+    chances: npt.NDArray[np.complex64] = _CHANCES.take(unseen * _CHANCES_PER_SET + hearts)
     return chances
 
 
 def _members(sets: npt.NDArray[Any], bits_of: npt.NDArray[np.uint32]) -> Bools:
-    """(M, k): which of k numbers are in each of (M,) sets, with the rows last in memory."""
+    """(M, k): which of k numbers are in each of (M,) sets. The rows are the last axis in memory."""
     return (sets.astype(np.uint32) & bits_of).astype(np.bool_).T

@@ -1,4 +1,4 @@
-"""``MegalandGames``: a batch of games. Knows the rules and no environment API."""
+"""``MegalandGames``: a batch of games by the rules, independent of any environment API."""
 
 from __future__ import annotations
 
@@ -11,56 +11,59 @@ import numpy.typing as npt
 
 from megaland_env import snapshot
 from megaland_env.actions import NUM_ACTIONS, Kind, action_name
+from megaland_env.arrays import Bools, Bytes, Doubles, Floats, Ints, Words, constant
+from megaland_env.checks import is_integer
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
 from megaland_env.engine import backend, bits, rng
 from megaland_env.engine.events import EventColumns, EventLog, in_words
-from megaland_env.engine.rng import constant
-from megaland_env.engine.state import KINDS, NO, ONE, PASS_ONLY, Bools, GameState, Ints, add, put, where
+from megaland_env.engine.state import KINDS, NO, ONE, PASS_ONLY, GameState, add_at, indices_where, put_at
 from megaland_env.errors import IllegalActionError
 from megaland_env.rewards import NAMED, Outcome, Reward, make_reward, win_shares
 
 _BYTE = np.dtype(np.uint8)
-_NO_ACTION = constant(255)
-# (256,): the bit of an action; no bit for what is none.
+_NO_ACTION = constant(255, np.uint64)
+# (256,): the bit of each action; 0 for numbers that are not actions.
 _BIT_OF = np.array([1 << action if action < NUM_ACTIONS else 0 for action in range(256)], np.uint64)
-_NOTHING = constant(0)
+_NOTHING = constant(0, np.uint64)
 
 
 class Saved(NamedTuple):
-    """Some games of a batch as they were before a step."""
+    """Some games of a batch, as they were before a step."""
 
     games: Ints
     state: list[npt.NDArray[Any]]
-    rewards: npt.NDArray[np.float32]
+    rewards: Floats
     margin_seen: npt.NDArray[np.int16]
     version: int
     logged: int
 
 
 class MegalandGames:
-    """N games of P seats, played side by side; each goes on as soon as its own decision is made.
+    """N games of P seats, played in parallel.
 
-    ``reset`` starts the games; ``active``, ``kind`` and ``legal`` say who must decide what, or ``decisions()`` all of
-    it as one batch of rows; ``step`` carries the choices out up to the next decision of each game. Finished games never
-    move, and nothing resets by itself. A game of seed s plays the same in any batch and at any position in it.
+    ``reset`` starts the games. ``active``, ``kind`` and ``legal`` tell which seats must decide, what they decide and
+    which actions are legal; ``decisions()`` returns the same as one batch of rows. ``step`` applies the actions and
+    plays each game on to its next decision. Finished games never move, and no game resets by itself. A game with seed
+    s plays the same in any batch and at any position in it.
 
-    Before the first ``reset`` there are no games: what tells their state, and ``step``, raise ``ValueError``. Where
-    only some were started, with ``index``, the others have no active seat, and naming one of them is an error.
+    Before the first ``reset`` there are no games: ``step`` and everything that reads their state raise ``ValueError``.
+    If only some games were started, with ``index``, the others have no active seat, and naming one of them is an error.
 
-    All arrays that are given out have the games first; they are views of the engine's own where that will do: read
-    them, copy what you keep, and change nothing.
+    All arrays have the games on the first axis. Where possible they are views of the engine's own arrays: do not write
+    to them, and copy what must outlive the next step.
 
     Args:
-        config: of all the games; the default is the full game for four.
-        num_games: N.
-        reward: ``"win"``, ``"coins"``, ``"shaped"``, an object of rewards.py, or any callable as described there.
+        config: the configuration of all games; by default the full game for four players.
+        num_games: number of games (N).
+        reward: ``"win"``, ``"coins"``, ``"shaped"``, or any callable that rewards.py describes.
         record: whether to keep an event log (events.py).
-        **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
+        **config_fields: fields of the configuration, such as ``num_players=2``, in place of ``config``.
 
     Raises:
-        TypeError: both ``config`` and fields of it are given, or there is no such keyword.
-        ValueError: ``num_games`` is not positive, there is no such reward, or a field of the configuration is invalid.
+        TypeError: ``config`` is given together with fields of it, or a keyword is unknown.
+        ValueError: ``num_games`` is not a positive integer, the reward is unknown, or a field of the configuration is
+            invalid.
     """
 
     def __init__(
@@ -73,7 +76,7 @@ class MegalandGames:
         **config_fields: Unpack[ConfigFields],
     ) -> None:
         config = config_of(config, config_fields, type(self))
-        if isinstance(num_games, bool) or not hasattr(num_games, "__index__") or int(num_games) < 1:
+        if not is_integer(num_games) or num_games < 1:
             raise ValueError(f"num_games is {num_games!r}; it must be a positive integer")
         self._attach(GameState(config, int(num_games)), make_reward(reward), record)
 
@@ -88,11 +91,11 @@ class MegalandGames:
             self._margin_seen[:] = _margins(state.coins)
         self._everyone = np.arange(state.num_games)
         self._note_started()
-        self._version = 0  # counts the changes, so that decisions know when they are out of date
+        self._version = 0  # number of changes, by which decisions know when they are out of date
         if record:
             state.log = EventLog(state.steps, state.episode)
 
-    # ---------------------------------------------------------------------------------------------- what a user reads
+    # ---------------------------------------------------------------------------------------------- state
 
     @property
     def config(self) -> MegalandConfig:
@@ -101,27 +104,27 @@ class MegalandGames:
 
     @property
     def num_games(self) -> int:
-        """N."""
+        """Number of games (N)."""
         return self._state.num_games
 
     @property
     def num_players(self) -> int:
-        """P."""
+        """Number of players (P)."""
         return self._state.num_players
 
     @property
-    def seeds(self) -> npt.NDArray[np.uint64]:
+    def seeds(self) -> Words:
         """(N,) the seeds of the games."""
         return self._state.seeds
 
     @property
     def steps(self) -> npt.NDArray[np.int32]:
-        """(N,) how many decision moments each game has passed."""
+        """(N,) the number of decision moments that each game has passed."""
         return self._state.steps
 
     @property
     def rounds(self) -> npt.NDArray[np.int32]:
-        """(N,) the round each game is in, from 1; in a finished game the last that was played."""
+        """(N,) the round of each game, from 1; for a finished game its last."""
         return self._state.round
 
     @property
@@ -131,7 +134,7 @@ class MegalandGames:
         return self._state.active.T
 
     @property
-    def kind(self) -> npt.NDArray[np.uint8]:
+    def kind(self) -> Bytes:
         """(N,) the ``Kind`` of decision each game waits for; ``NONE`` when it is over."""
         self._need_games()
         return self._state.kind
@@ -156,55 +159,55 @@ class MegalandGames:
 
     @property
     def winners(self) -> Bools:
-        """(N, P) who has won; nobody has in a truncated game."""
+        """(N, P) the seats that have won; none in a truncated game."""
         self._need_games()
         return self._state.winners.T
 
     @property
-    def win_shares(self) -> npt.NDArray[np.float64]:
+    def win_shares(self) -> Doubles:
         """(N, P) the share of the win of each seat: 1 / number of winners for each winner, 0 for all others.
 
-        All zeros for a game that was truncated or is not over.
+        All shares are 0 in a game that was truncated or is not over.
         """
         return win_shares(self.winners)
 
     @property
     def terminated(self) -> Bools:
-        """(N,) over by the rules (N5)."""
+        """(N,) whether each game is over by the rules (N5)."""
         self._need_games()
         return self._state.terminated
 
     @property
     def truncated(self) -> Bools:
-        """(N,) cut off after ``max_rounds`` (D4)."""
+        """(N,) whether each game was cut off after ``max_rounds`` (D4)."""
         self._need_games()
         return self._state.truncated
 
     @property
-    def rewards(self) -> npt.NDArray[np.float32]:
-        """(N, P) what each seat was paid by the last ``step`` that named the game; 0 if it could not move."""
+    def rewards(self) -> Floats:
+        """(N, P) the rewards of the last ``step`` that named the game; 0 if the game was already over."""
         return self._rewards.T
 
     @property
     def margins_seen(self) -> npt.NDArray[np.int16]:
-        """(N, P) what ``Outcome.margin_before`` will be: each seat's margin when it last observed the game.
+        """(N, P) each seat's margin when it last observed the game, the next ``Outcome.margin_before``.
 
-        Only rewards that are paid before the end keep it; ``restore`` takes it for these.
+        Only rewards that are paid before the end of a game need it; ``restore`` takes it for them.
         """
         return self._margin_seen.T
 
     # ---------------------------------------------------------------------------------------------- playing
 
     def reset(self, seeds: int | npt.ArrayLike, *, index: npt.ArrayLike | None = None) -> None:
-        """Start games anew.
+        """Start games.
 
         Args:
-            seeds: an integer s gives the game at position i the seed s + i (mod 2**64); an array gives each game its
-                own.
+            seeds: an integer s, which gives the game at position i the seed s + i (mod 2**64), or an array with a seed
+                for each game.
             index: (n,) positions of the games to start; all by default.
 
         Raises:
-            ValueError: a shape or an index is wrong; nothing has changed.
+            ValueError: a shape, a seed or an index is invalid; nothing has changed.
         """
         games = self._positions(index)
         words = _seed_words(seeds, games)
@@ -215,21 +218,23 @@ class MegalandGames:
         if not self._all_started:
             self._note_started()
 
-    def _begin(self, games: Ints, seeds: npt.NDArray[np.uint64]) -> None:
+    def _begin(self, games: Ints, seeds: Words) -> None:
         """Start games. Scenarios, which begin in the middle of a game (seats/scenarios.py), override this."""
         backend.begin(self._state, games, seeds)
 
     def step(self, actions: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
-        """Carry out one decision moment of every game, or of those named, up to the next.
+        """Apply the actions of one decision moment and play on to the next, in every game or in those named.
 
         Args:
             actions: (N, P) integers; the entries of seats that are not active are ignored.
-            index: (n,) positions of the games that move, at a cost that goes with n; ``actions`` is then (n, P).
+            index: (n,) positions of the games that move; ``actions`` is then (n, P). The time taken depends on n, not
+                on N.
 
         Raises:
-            IllegalActionError: an active seat chose what it may not; nothing has changed.
-            ValueError: a shape, a type or an index is wrong, a game was never reset, or the reward is not (n, P) finite
-                numbers; nothing has changed. Nor has it when the reward itself raises an error.
+            IllegalActionError: the action of an active seat is not legal; nothing has changed.
+            ValueError: a shape, a dtype or an index is invalid, a game was never started, or the reward did not return
+                (n, P) finite numbers; nothing has changed. Nothing has changed either when the reward raises an error
+                of its own.
         """
         state = self._state
         named = games = self._positions(index)
@@ -237,18 +242,18 @@ class MegalandGames:
         kinds = state.kind.take(games)
         if np.count_nonzero(kinds) < games.size:  # finished games do not move
             self._check_started(games)
-            waiting = where(kinds)
+            waiting = indices_where(kinds)
             games, kinds, choices = games.take(waiting), kinds.take(waiting), choices.take(waiting, axis=1)
         asked, columns = self._asked(games)
         chosen = self._legal_choices(choices, asked, columns)
         saved = None if self._trusts_reward else self._save(named)
         try:
             self._version += 1
-            put(state.active, asked, NO)
-            put(state.legal, asked, PASS_ONLY)
-            add(state.asked, asked, ONE)
+            put_at(state.active, asked, NO)
+            put_at(state.legal, asked, PASS_ONLY)
+            add_at(state.asked, asked, ONE)
             state.steps[games] += ONE
-            if not self._pays_at_end_only or games is not named:  # a game that goes on has been paid nothing by its end
+            if not self._pays_at_end_only or games is not named:  # a game that goes on has a reward of 0 already
                 self._rewards[:, named] = 0
             backend.answer(state, games, kinds, chosen)
             self._pay_rewards(games)
@@ -258,7 +263,7 @@ class MegalandGames:
             raise
 
     def decisions(self) -> Decisions:
-        """All pending decisions, a row each: seat by seat, and within a seat by position.
+        """All pending decisions, one row each, ordered by seat and then by position of the game.
 
         Raises:
             ValueError: no game was ever started.
@@ -266,12 +271,12 @@ class MegalandGames:
         self._need_games()
         active = self._state.active
         seats = np.repeat(np.arange(self.num_players), [np.count_nonzero(row) for row in active])
-        return Decisions(self, where(active.reshape(-1)) - seats * self.num_games, seats)
+        return Decisions(self, indices_where(active.reshape(-1)) - seats * self.num_games, seats)
 
     def rows(self, game: npt.ArrayLike, seat: npt.ArrayLike) -> Decisions:
-        """The same for any pairs of game and seat, deciding or not, also after the end.
+        """Rows for any pairs of game (M,) and seat (M,), also for seats that are not active and for finished games.
 
-        A row whose seat is not asked has kind ``NONE`` and only PASS legal.
+        In a row whose seat is not active the kind is ``NONE`` and only PASS is legal.
 
         Raises:
             ValueError: a game or a seat is out of range, the shapes differ, or a game was never started.
@@ -283,11 +288,12 @@ class MegalandGames:
         self._check_started(games)
         return Decisions(self, games, seats)
 
-    def scatter(self, decisions: Decisions, actions: npt.ArrayLike) -> npt.NDArray[np.uint8]:
-        """The answers (M,) to ``decisions`` as (N, P) for ``step``; PASS everywhere else.
+    def scatter(self, decisions: Decisions, actions: npt.ArrayLike) -> Bytes:
+        """Actions (N, P) for ``step``: the given ones (M,) for ``decisions``, and PASS everywhere else.
 
         Raises:
-            ValueError: ``actions`` is not (M,) integers in 0..39.
+            ValueError: ``decisions`` are of another batch, or ``actions`` is not (M,) integers in 0..39.
+            RuntimeError: the games have moved on since ``decisions`` were made.
         """
         if decisions._fresh() is not self:
             raise ValueError("these are decisions of other games")
@@ -301,13 +307,17 @@ class MegalandGames:
             wrong = answers[(answers < 0) | (answers >= NUM_ACTIONS)][0]
             raise ValueError(f"action {wrong} is not one of 0..{NUM_ACTIONS - 1}")
         scattered = np.zeros((self.num_players, self.num_games), np.uint8)
-        put(scattered, decisions.seat * self.num_games + decisions.game, answers)
+        put_at(scattered, decisions.seat * self.num_games + decisions.game, answers)
         return scattered.T
 
     # ---------------------------------------------------------------------------------------------- copies and words
 
     def snapshot(self, game: int) -> dict[str, Any]:
-        """One game as a plain dict that ``json.dumps`` takes, in the words of the rules (snapshot.py)."""
+        """The state of one game in the words of the rules, as a plain dict that ``json.dumps`` takes (snapshot.py).
+
+        Raises:
+            ValueError: there is no such game, or it was never started.
+        """
         position = int(_integer_array([game], "game", self.num_games)[0])
         self._check_started(np.array([position]))
         return snapshot.describe(self._state, position)
@@ -321,19 +331,19 @@ class MegalandGames:
         record: bool = False,
         margins_seen: npt.ArrayLike | None = None,
     ) -> MegalandGames:
-        """A batch that continues exactly as the games of the snapshots would.
+        """A batch that continues exactly as the games of the snapshots would have.
 
         Args:
             snapshots: one for each game.
-            reward: as in the original.
+            reward: as for the original games.
             record: whether to keep an event log from now on.
-            margins_seen: (N, P) integers of the original, for rewards that are paid before the end; by default all
-                seats are taken to have just observed the games.
+            margins_seen: (N, P) integers, ``margins_seen`` of the original games, for rewards that are paid before the
+                end; by default every seat counts as having observed the game just now.
 
         Raises:
             SnapshotError: a snapshot is malformed, or no game can be in such a state.
-            ValueError: ``margins_seen`` has another shape or is not made of integers, or no seat with these coins can
-                have seen such a margin.
+            ValueError: the reward is unknown, or ``margins_seen`` has a wrong shape, is not made of integers, or has a
+                margin that a seat with these coins cannot have seen.
         """
         games = cls.__new__(cls)
         games._attach(snapshot.load(snapshots), make_reward(reward), record)
@@ -342,12 +352,13 @@ class MegalandGames:
         return games
 
     def copy(self, index: npt.ArrayLike | None = None) -> MegalandGames:
-        """A batch made of any games of this one, any number of times each, exact to the luck to come.
+        """A batch of any games of this one, any number of times each, with the same seeds.
 
-        The copy keeps no event log. Planners never get this: they have ``decisions.fork``.
+        The copies share the randomness to come with the originals. Agents that plan must not have that, and use
+        ``decisions.fork`` instead. The copy has no event log.
 
         Raises:
-            ValueError: an index is out of range.
+            ValueError: ``index`` is not a list of at least one position, or a position is out of range.
         """
         positions = np.arange(self.num_games) if index is None else _integer_array(index, "index", self.num_games)
         if positions.ndim != 1 or not positions.size:
@@ -361,7 +372,7 @@ class MegalandGames:
         return copied
 
     def _save(self, games: Ints) -> Saved:
-        """What ``_put_back`` needs to undo a step of ``games`` (n,), for when code of the user's fails in it."""
+        """What ``_put_back`` needs to undo a step of ``games`` (n,) in which the user's reward fails."""
         return Saved(
             games,
             self._state.save(games),
@@ -372,7 +383,7 @@ class MegalandGames:
         )
 
     def _put_back(self, saved: Saved) -> None:
-        """Undo what has happened to the games since ``_save``; only steps of these games have."""
+        """Undo everything since ``_save``; nothing but a step of the saved games may have happened."""
         self._state.put_back(saved.games, saved.state)
         self._rewards[:, saved.games] = saved.rewards
         self._margin_seen[:, saved.games] = saved.margin_seen
@@ -382,21 +393,29 @@ class MegalandGames:
 
     # ---------------------------------------------------------------------------------------------- the event log
 
-    def events(self, game: int | None = None) -> Any:
-        """What happened: all columns (``EventColumns``), or for one game the list of its current episode in words.
+    def event_columns(self) -> EventColumns:
+        """The log of all games, except what was drained.
+
+        Raises:
+            ValueError: the games were not made with ``record=True``.
+        """
+        return self._log().columns()
+
+    def events(self, game: int) -> list[dict[str, Any]]:
+        """The log of the current episode of one game in words, except what was drained.
+
+        An event reads as ``{"step": 7, "event": "draw", "seat": 2, "treasure": "egg"}``.
 
         Raises:
             ValueError: the games were not made with ``record=True``, or there is no such game.
         """
         columns = self._log().columns()
-        if game is None:
-            return columns
         position = int(_integer_array([game], "game", self.num_games)[0])
-        rows = where((columns.game == position) & (columns.episode == self._state.episode[position]))
+        rows = indices_where((columns.game == position) & (columns.episode == self._state.episode[position]))
         return [in_words(columns, row) for row in rows]
 
     def drain_events(self) -> EventColumns:
-        """All columns, which are then forgotten: the way to keep memory bounded.
+        """The log of all games since it was last drained. It is then emptied, which keeps memory bounded.
 
         Raises:
             ValueError: the games were not made with ``record=True``.
@@ -421,7 +440,7 @@ class MegalandGames:
         return games
 
     def _choices(self, actions: npt.ArrayLike, number: int) -> npt.NDArray[Any]:
-        """(P, n) what was given as actions, if it is of the right form."""
+        """The given actions as (P, n), after checks of their shape and dtype."""
         array = np.asarray(actions)
         if array.shape != (number, self.num_players):
             raise ValueError(
@@ -433,7 +452,7 @@ class MegalandGames:
         return np.ascontiguousarray(array.T)
 
     def _note_started(self) -> None:
-        """Remember whether any and all games were ever started, so that the checks cost nothing later."""
+        """Remember whether any game and whether all games were ever started, so that later checks cost nothing."""
         started = self._state.round.astype(np.bool_)
         self._any_started, self._all_started = bool(started.any()), bool(started.all())
 
@@ -442,10 +461,10 @@ class MegalandGames:
             raise ValueError("no game was ever started; call reset(seeds) first")
 
     def _check_started(self, games: Ints) -> None:
-        """Whether all of ``games`` were started.
+        """Check that all of ``games`` were started.
 
         Raises:
-            ValueError: one was not.
+            ValueError: a game was not.
         """
         if not self._all_started:
             self._need_games()
@@ -454,28 +473,28 @@ class MegalandGames:
                 raise ValueError(f"game {never[0]} was never started; call reset(seeds) first")
 
     def _asked(self, games: Ints) -> tuple[Ints, Ints]:
-        """Where the seats of ``games`` that are asked lie in a flattened (P, N), and in a flattened (P, n) array."""
+        """Positions of the active seats of ``games`` in a flattened (P, N) array, and in a flattened (P, n) array."""
         active = self._state.active
         if games is self._everyone:
-            asked = where(active.reshape(-1))
+            asked = indices_where(active.reshape(-1))
             return asked, asked
         at = self._state.at(games).reshape(-1)
-        columns = where(active.take(at))
+        columns = indices_where(active.take(at))
         return at.take(columns), columns
 
-    def _legal_choices(self, choices: npt.NDArray[Any], asked: Ints, columns: Ints) -> npt.NDArray[np.uint8]:
-        """(P, n) the choices of the seats that are asked, PASS for the others; an error if one is not legal."""
+    def _legal_choices(self, choices: npt.NDArray[Any], asked: Ints, columns: Ints) -> Bytes:
+        """The actions (P, n) of the active seats, and PASS for all others, after a check that each is legal."""
         answers = choices.take(columns)
         numbers = answers
-        if answers.dtype != _BYTE:  # negative numbers become enormous ones
+        if answers.dtype != _BYTE:  # negative numbers become very large ones
             numbers = np.minimum(answers.astype(np.uint64, copy=False), _NO_ACTION).astype(np.uint8)
         right = self._state.legal.take(asked) & _BIT_OF.take(numbers)
         if np.count_nonzero(right) < right.size:
-            first = where(right == _NOTHING)[0]
+            first = indices_where(right == _NOTHING)[0]
             seat, game = divmod(int(asked[first]), self.num_games)
             self._refuse(game, seat, int(answers[first]))
         chosen = np.zeros(choices.shape, np.uint8)  # PASS is 0
-        put(chosen, columns, numbers)
+        put_at(chosen, columns, numbers)
         return chosen
 
     def _refuse(self, game: int, seat: int, action: int) -> None:
@@ -499,7 +518,7 @@ class MegalandGames:
             kinds = state.kind.take(games)
             if np.count_nonzero(kinds) == games.size:
                 return
-            games = games.take(where(kinds == KINDS[Kind.NONE]))
+            games = games.take(indices_where(kinds == KINDS[Kind.NONE]))
         at = state.at(games)
         coins = state.coins.take(at)
         margin = _margins(coins)
@@ -519,19 +538,19 @@ class MegalandGames:
         rewards = self._reward(outcome)
         if not self._trusts_reward:
             rewards = _checked_rewards(rewards, games.size, self.num_players)
-        put(self._rewards, at, rewards.T)
-        put(self._margin_seen, at, np.where(observes, margin, seen))
+        put_at(self._rewards, at, rewards.T)
+        put_at(self._margin_seen, at, np.where(observes, margin, seen))
 
 
-def _checked_rewards(rewards: Any, number: int, players: int) -> npt.NDArray[np.float32]:
-    """(n, P) what a callable of the user's returned, if it is that."""
+def _checked_rewards(rewards: Any, number: int, players: int) -> Floats:
+    """The rewards (n, P) that a user's callable returned, after checks of their shape, dtype and values."""
     array = np.asarray(rewards)
     if array.shape != (number, players) or array.dtype.kind not in "fiub":
         raise ValueError(
             f"the reward returned {array.dtype} of shape {array.shape}; for {number} games of {players} seats it must "
             f"be numbers of shape ({number}, {players})"
         )
-    with np.errstate(over="ignore"):  # what float32 cannot hold is not finite
+    with np.errstate(over="ignore"):  # a number too large for float32 becomes infinite
         paid = array.astype(np.float32)
     if not np.isfinite(paid).all():
         game, seat = np.argwhere(~np.isfinite(paid))[0]
@@ -548,10 +567,10 @@ def _margins(coins: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
 
 
 def _possible_margins(margins_seen: npt.ArrayLike, coins: npt.NDArray[np.int16]) -> npt.NDArray[Any]:
-    """(N, P) the margins, if they can have been seen on the way to ``coins`` (N, P).
+    """The margins (N, P), after a check that they can have been seen on the way to ``coins`` (N, P).
 
-    Coins are never lost. So a margin that was seen is at most the seat's own coins now, and at least minus the most
-    that any other seat has now.
+    Coins are never lost. So a margin seen earlier is at most the seat's coins now, and at least minus the coins that
+    the best other seat has now.
     """
     margins = np.asarray(margins_seen)
     if margins.shape != coins.shape or margins.dtype.kind not in "iu":
@@ -569,8 +588,8 @@ def _possible_margins(margins_seen: npt.ArrayLike, coins: npt.NDArray[np.int16])
     return margins
 
 
-def _seed_words(seeds: int | npt.ArrayLike, games: Ints) -> npt.NDArray[np.uint64]:
-    if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
+def _seed_words(seeds: int | npt.ArrayLike, games: Ints) -> Words:
+    if is_integer(seeds):
         return rng.as_words([int(seeds)]) + rng.as_words(games)
     try:
         words = rng.as_words(seeds)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from megaland_env.actions import Kind
+from megaland_env.arrays import Bytes, Ints, Words
 from megaland_env.engine.rules import ANSWERS, ASKING, RULES, play_on
 from megaland_env.engine.rules.flow import Answer, Moves
 from megaland_env.engine.rules.setup import new_games
-from megaland_env.engine.state import GameState, Ints, Words
+from megaland_env.engine.state import GameState
 
 SetUp = Callable[[GameState, Ints, Words], Moves]
 """Writes new games (n,) with the seeds (n,) into a state, and returns the stages with which they go on."""
@@ -35,7 +35,7 @@ def begin(state: GameState, games: Ints, seeds: Words, set_up: SetUp = new_games
     play_on(state, set_up(state, games, seeds))
 
 
-def answer(state: GameState, games: Ints, kinds: npt.NDArray[np.uint8], chosen: npt.NDArray[np.uint8]) -> None:
+def answer(state: GameState, games: Ints, kinds: Bytes, chosen: Bytes) -> None:
     """Carry out the decisions of games that wait for one, and play on to the next.
 
     Args:

@@ -10,22 +10,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from megaland_env.arrays import Bools, Bytes, Words, constant
 from megaland_env.engine import piles
-from megaland_env.engine.rng import constant
-
-Words = npt.NDArray[np.uint64]
 
 _LITTLE_ENDIAN = np.dtype("<u8")
-_1, _2, _3, _4, _8, _255 = (constant(n) for n in (1, 2, 3, 4, 8, 255))
-_PAIRS = constant(0x5555555555555555)
-_FOURS = constant(0x3333333333333333)
-_BYTES = constant(0x0F0F0F0F0F0F0F0F)
+_1, _2, _3, _4, _8, _255 = (constant(n, np.uint64) for n in (1, 2, 3, 4, 8, 255))
+_PAIRS = constant(0x5555555555555555, np.uint64)
+_FOURS = constant(0x3333333333333333, np.uint64)
+_BYTES = constant(0x0F0F0F0F0F0F0F0F, np.uint64)
 _PLACES = (1 << np.arange(8)).astype(np.uint8)[:, None]
 _FEW = 64
 """Up to so many sets it is quicker to list all members than to find one by arithmetic."""
 
 
-def _nth_bit_table(width: int) -> npt.NDArray[np.uint8]:
+def _nth_bit_table(width: int) -> Bytes:
     """(2**width, width): the place of the n-th set bit of a number (0 where it has no n-th)."""
     table = np.zeros((1 << width, width), np.uint8)
     for number in range(1 << width):
@@ -39,13 +37,13 @@ NTH_BIT_OF_TEN = _nth_bit_table(10)
 """(1024, 10) for the ten level cards: the card that is the n-th of a set."""
 
 
-def members(words: Words, width: int) -> npt.NDArray[np.bool_]:
+def members(words: Words, width: int) -> Bools:
     """The sets as booleans: ``(...)`` words become ``(..., width)``."""
     rows = np.ascontiguousarray(words, _LITTLE_ENDIAN).view(np.uint8).reshape(*words.shape, 8)
     return np.unpackbits(rows, axis=-1, count=width, bitorder="little").view(np.bool_)
 
 
-def nth_member(words: Words, n: Words) -> npt.NDArray[np.uint8]:
+def nth_member(words: Words, n: Words) -> Bytes:
     """The n-th smallest number (from 0) of each of (M,) sets; every set must have more than n members."""
     if words.size <= _FEW:
         numbers = members(words, 64).nonzero()[1].astype(np.uint8)

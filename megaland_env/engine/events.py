@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from megaland_env.arrays import Ints
 from megaland_env.cards import Building, LevelCard, Treasure
 from megaland_env.engine import piles
 
-Ints = npt.NDArray[np.int64]
 NOTHING = -1
 """Stands in a column that an event makes no use of."""
 

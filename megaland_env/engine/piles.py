@@ -17,20 +17,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from megaland_env.arrays import Bytes, Words, constant
 from megaland_env.cards import NUM_TREASURES, TREASURE_COPIES
-from megaland_env.engine.rng import constant
 
-Pile = npt.NDArray[np.uint64]
+Pile = Words
 """An array of piles, of any shape."""
 
 _LITTLE_ENDIAN = np.dtype("<u8")
-ONES = constant(0x0101010101010101)
-_TOPS = constant(0x8080808080808080)
-_BELOW_TOPS = constant(0x7F7F7F7F7F7F7F7F)
-_BYTE, _7, _8, _56 = constant(0xFF), constant(7), constant(8), constant(56)
+ONES = constant(0x0101010101010101, np.uint64)
+_TOPS = constant(0x8080808080808080, np.uint64)
+_BELOW_TOPS = constant(0x7F7F7F7F7F7F7F7F, np.uint64)
+_BYTE, _7, _8, _56 = constant(0xFF, np.uint64), constant(7, np.uint64), constant(8, np.uint64), constant(56, np.uint64)
 # Brings the lowest bit of byte i to bit 56 + i, for six bytes.
-_GATHER = constant(sum(1 << (56 - 7 * i) for i in range(NUM_TREASURES)))
-_SHIFTS = [constant(8 * i) for i in range(NUM_TREASURES)]
+_GATHER = constant(sum(1 << (56 - 7 * i) for i in range(NUM_TREASURES)), np.uint64)
+_SHIFTS = [constant(8 * i, np.uint64) for i in range(NUM_TREASURES)]
+
+EMPTY = constant(0, np.uint64)
+"""The pile without cards."""
 
 NO_TREASURE = NUM_TREASURES
 
@@ -78,7 +81,7 @@ def types(piles: Pile) -> Pile:
     return held
 
 
-def card_at(totals: Pile, positions: Pile) -> npt.NDArray[np.uint8]:
+def card_at(totals: Pile, positions: Pile) -> Bytes:
     """The treasure at a position (0 to size - 1) of each pile, were its cards sorted in the order of C2.
 
     That is the first type whose running total exceeds the position, so: the number of types whose total does not. In an
@@ -88,11 +91,11 @@ def card_at(totals: Pile, positions: Pile) -> npt.NDArray[np.uint8]:
     passed |= _TOPS
     passed -= totals
     passed &= _TOPS
-    number: npt.NDArray[np.uint8] = np.bitwise_count(passed)
+    number: Bytes = np.bitwise_count(passed)
     return number
 
 
-def open_(piles: Pile) -> npt.NDArray[np.uint8]:
+def open_(piles: Pile) -> Bytes:
     """The counts of each type: ``(...)`` words become ``(6, ...)`` small integers (a new array)."""
     return _bytes(piles)[:NUM_TREASURES].copy()
 
@@ -104,7 +107,7 @@ def close(counts: npt.NDArray[Any]) -> Pile:
     return piles.astype(np.uint64, copy=False)
 
 
-def _bytes(piles: Pile) -> npt.NDArray[np.uint8]:
+def _bytes(piles: Pile) -> Bytes:
     """(8, ...): the bytes of contiguous words, as a view wherever the machine is little-endian."""
     words = np.ascontiguousarray(piles, _LITTLE_ENDIAN)
     bytes_ = words.view(np.uint8).reshape(*piles.shape, 8)

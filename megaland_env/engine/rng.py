@@ -78,21 +78,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Words = npt.NDArray[np.uint64]
+from megaland_env.arrays import Words, constant
+from megaland_env.checks import is_integer
 
 _MODULUS = 2**64
 _GOLDEN = 0x9E3779B97F4A7C15
 
-
-def constant(number: int) -> Words:
-    """A 64-bit constant as an array without dimensions, which NumPy takes in half the time of a scalar."""
-    return np.array(number % _MODULUS, np.uint64)
-
-
-GOLDEN = constant(_GOLDEN)
-_MULTIPLIER_1 = constant(0xBF58476D1CE4E5B9)
-_MULTIPLIER_2 = constant(0x94D049BB133111EB)
-_24, _27, _30, _31, _32 = (constant(n) for n in (24, 27, 30, 31, 32))
+GOLDEN = constant(_GOLDEN, np.uint64)
+_MULTIPLIER_1 = constant(0xBF58476D1CE4E5B9, np.uint64)
+_MULTIPLIER_2 = constant(0x94D049BB133111EB, np.uint64)
+_24, _27, _30, _31, _32 = (constant(n, np.uint64) for n in (24, 27, 30, 31, 32))
 
 
 class Purpose(IntEnum):
@@ -151,7 +146,7 @@ def as_words(values: npt.ArrayLike) -> Words:
         return array.astype(np.uint64)
     numbers = array.reshape(-1).tolist()
     for number in numbers:
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+        if not is_integer(number):
             raise ValueError(f"{number!r} is not an integer")
     return np.array([int(number) % _MODULUS for number in numbers], dtype=np.uint64).reshape(array.shape)
 
@@ -164,7 +159,8 @@ def key(seeds: Words) -> Words:
 @cache
 def offset(purpose: int, round_: int = 0, seat: int = 0, count: int = 0) -> Words:
     """``GOLDEN * address``: what an address adds to the key. Addresses are sums, so offsets add up; no dimensions."""
-    return constant(_GOLDEN * ((purpose << 56) + (round_ << 32) + (seat << 24) + count))
+    address = (purpose << 56) + (round_ << 32) + (seat << 24) + count
+    return constant(_GOLDEN * address % _MODULUS, np.uint64)
 
 
 def count_offset(counts: npt.NDArray[Any]) -> Words:
@@ -223,6 +219,6 @@ def agent_words(hidden: Words, agent: Words, number: npt.NDArray[Any] | int) -> 
 def choose(words: Words, among: npt.NDArray[Any] | int) -> Words:
     """A choice among ``among`` (0 to ``among - 1``), by multiplication rather than by remainder."""
     chosen = words >> _32
-    chosen *= constant(among) if isinstance(among, int) else among.astype(np.uint64, copy=False)
+    chosen *= constant(among, np.uint64) if isinstance(among, int) else among.astype(np.uint64, copy=False)
     chosen >>= _32
     return chosen

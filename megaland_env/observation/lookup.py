@@ -20,9 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, Kind
+from megaland_env.arrays import Ints
 from megaland_env.cards import MAX_PLAYERS, NUM_BUILDINGS, NUM_LEVEL_CARDS, NUM_TREASURES, Building
 from megaland_env.decisions import chances_to_fall
-from megaland_env.engine.state import Ints, places
+from megaland_env.engine.state import places
 from megaland_env.scales import LEAST, MOST, reciprocals
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from megaland_env.agent import Agent, make_agent
 from megaland_env.decisions import Decisions
 from megaland_env.engine import rng
-from megaland_env.engine.state import put, where
+from megaland_env.engine.state import indices_where, put_at
 
 OpponentSpec = (
     str
@@ -186,9 +186,9 @@ class Seating:
             return _answers(self.agents[0], decisions)
         chosen = np.zeros(len(decisions), np.int64)
         deciding = self.player.reshape(-1).take(at)
-        for number in where(np.bincount(deciding)):
-            their = where(deciding == number)
-            put(chosen, their, _answers(self.agents[number], decisions[their]))
+        for number in indices_where(np.bincount(deciding)):
+            their = indices_where(deciding == number)
+            put_at(chosen, their, _answers(self.agents[number], decisions[their]))
         return chosen
 
     def restore(self, player: npt.ArrayLike, agents: Sequence[Agent]) -> None:

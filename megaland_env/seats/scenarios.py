@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from megaland_env.actions import Kind
 from megaland_env.agent import Agent
+from megaland_env.arrays import Words
 from megaland_env.cards import (
     JUMP_SUPPLY,
     MARKET_SIZE,
@@ -32,7 +33,7 @@ from megaland_env.engine.rng import Purpose
 from megaland_env.engine.rules.flow import Moves, Stage
 from megaland_env.engine.rules.setup import new_games
 from megaland_env.engine.rules.treasure import draw
-from megaland_env.engine.state import GameState, Words, buy_bit
+from megaland_env.engine.state import GameState, buy_bit
 from megaland_env.game import MegalandGames
 from megaland_env.seats.opponents import LEARNER_NAME
 from megaland_env.seats.single_learner import Bools, Ints, SingleLearnerGames

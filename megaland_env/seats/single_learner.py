@@ -19,7 +19,7 @@ from megaland_env.agent import Agent
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
 from megaland_env.engine import rng
-from megaland_env.engine.state import add, put, where
+from megaland_env.engine.state import add_at, indices_where, put_at
 from megaland_env.game import MegalandGames
 from megaland_env.rewards import Reward, make_reward, win_shares
 from megaland_env.seats.legality import check_illegal, made_legal
@@ -221,7 +221,7 @@ class SingleLearnerGames:
             raise ValueError(f"actions must be ({games.size},) integers, not {choices.dtype} of shape {choices.shape}")
         self.games._check_started(games)
         playing, own = games, self._learner_at.take(games)
-        waiting = where(self._flat(self.games.active).take(own))
+        waiting = indices_where(self._flat(self.games.active).take(own))
         if waiting.size < games.size:
             playing, own, choices = playing.take(waiting), own.take(waiting), choices.take(waiting)
         saved = self.save(games)
@@ -246,7 +246,7 @@ class SingleLearnerGames:
             playing, own = playing.take(going_on), own.take(going_on)
             self._move(self._moves(playing), playing)
             if not self._pays_at_end_only:
-                add(self.rewards, playing, paid.take(own))
+                add_at(self.rewards, playing, paid.take(own))
         if self._pays_at_end_only:  # nothing came before that
             self.rewards[moved] = paid.take(learners)
 
@@ -275,15 +275,15 @@ class SingleLearnerGames:
         if choices is not None:
             own = self.seats.take(games) * games.size
             own += np.arange(games.size)
-            put(asked, own, False)
-            put(moves, own, choices)
-        rows = where(asked.reshape(-1))
+            put_at(asked, own, False)
+            put_at(moves, own, choices)
+        rows = indices_where(asked.reshape(-1))
         if not rows.size:
             return moves
         began = perf_counter()
         seats = rows // games.size
         decisions = Decisions(self.games, games.take(rows - seats * games.size), seats)
-        put(moves, rows, self._slots.seating.answers(decisions, at.take(rows)))
+        put_at(moves, rows, self._slots.seating.answers(decisions, at.take(rows)))
         self.seconds["opponents"] += perf_counter() - began
         return moves
 
@@ -298,7 +298,7 @@ class SingleLearnerGames:
         ``own`` (n,) is where the learner's seats lie in a flattened (P, N) array.
         """
         asked = self._flat(self.games.active).take(own)
-        return where(self.games.kind.take(games).astype(np.bool_) > asked)  # of all kinds only NONE is 0
+        return indices_where(self.games.kind.take(games).astype(np.bool_) > asked)  # of all kinds only NONE is 0
 
     def _flat(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """(P * N,) an (N, P) array that is a view of the engine's (P, N)."""
@@ -344,7 +344,7 @@ class SingleLearnerGames:
         seats = np.asarray(snapshot["seats"])
         waits = games.active[self._everyone, seats] | (games.kind == Kind.NONE)
         if not waits.all():
-            game = int(where(~waits)[0])
+            game = int(indices_where(~waits)[0])
             raise ValueError(f"game {game} neither waits for its learner in seat {seats[game]} nor is over")
 
         def restore() -> None:

@@ -301,7 +301,7 @@ def test_seeds_that_are_none(playing: MegalandGames, seeds: Any) -> None:
 def test_no_events_without_a_log() -> None:
     games = MegalandGames()
     games.reset(0)
-    for ask in (games.events, games.drain_events, lambda: games.events(0)):
+    for ask in (games.event_columns, games.drain_events, lambda: games.events(0)):
         with pytest.raises(ValueError, match="make the games with record=True"):
             ask()
 

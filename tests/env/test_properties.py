@@ -622,8 +622,8 @@ def test_draining_the_log_forgets_nothing_that_comes_later(config: MegalandConfi
             columns = drained.drain_events()
             for row in zip(*(column.tolist() for column in columns), strict=True):
                 pieces[row[0]].append(row)
-    assert len(drained.events().game) == 0
-    columns = whole.events()
+    assert len(drained.event_columns().game) == 0
+    columns = whole.event_columns()
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     for game in range(4):
         assert pieces[game] == [row for row in rows if row[0] == game]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from megaland_env.actions import Kind
+from megaland_env.arrays import Ints
 from megaland_env.engine.rules import buy, level, night
 from megaland_env.engine.rules.flow import Answer, Moves, Rule, Stage
-from megaland_env.engine.state import GameState, Ints
+from megaland_env.engine.state import GameState
 
 RULES: dict[Stage, Rule] = {
     Stage.ENTER: level.enter,

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, PASS, TREASURE_FIRST, Kind
+from megaland_env.arrays import Bools, Bytes, Ints, Words, constant
 from megaland_env.cards import (
     ARCADE_COINS,
     BUILDING_COINS,
@@ -29,7 +30,7 @@ from megaland_env.cards import (
 )
 from megaland_env.engine import bits, piles
 from megaland_env.engine.events import Event
-from megaland_env.engine.rng import constant
+from megaland_env.engine.piles import EMPTY
 from megaland_env.engine.rules.flow import Moves, Stage, gain, left_of, part, split
 from megaland_env.engine.state import (
     KINDS,
@@ -41,21 +42,16 @@ from megaland_env.engine.state import (
     YES,
     ZERO,
     GameState,
-    Ints,
-    Words,
-    add,
+    add_at,
     buy_bit,
-    put,
-    small,
+    indices_where,
+    put_at,
     some,
-    where,
 )
-
-Counts = npt.NDArray[np.uint8]
 
 _NOT_FOR_SALE = 255
 _NEXT_HEART_COSTS = np.array([HEART_COSTS.get(held + 1, _NOT_FOR_SALE) for held in range(MAX_HEARTS + 1)], np.uint8)
-_MOST_CARDS = small(max(BUILDING_COSTS))
+_MOST_CARDS = constant(max(BUILDING_COSTS), np.uint8)
 # (7,): bit BUY_b is set if b costs no more than so many treasures.
 _AFFORDABLE = np.array(
     [
@@ -73,20 +69,20 @@ _COINS_FOR = np.array(
 # (6, 1): breaks ties between types held equally often: more copies first, and by the order of C2 among equals.
 _COPIES_RANK = np.argsort(np.argsort(TREASURE_COPIES, kind="stable"), kind="stable").astype(np.uint16)[:, None]
 _WILD_BUILDINGS = np.array([Building.OSTRICH_RANCH, Building.FISH_VENDOR, Building.ROOT_MARKET])[:, None]
-_PASS, _BUY_FIRST, _HEART_FIRST, _TREASURE_FIRST = map(small, (PASS, BUY_FIRST, HEART_FIRST, TREASURE_FIRST))
-_EVERY_EGG = small(TREASURES_IN_ALL)
-_HOTEL_COINS, _ARCADE_COINS = small(HOTEL_COINS), small(ARCADE_COINS)
-_NO_CARD = constant(0)
-_TO_HEARTS, _TO_TREASURES = constant(HEART_FIRST), constant(TREASURE_FIRST)
+_PASS, _BUY_FIRST = constant(PASS, np.uint8), constant(BUY_FIRST, np.uint8)
+_HEART_FIRST, _TREASURE_FIRST = constant(HEART_FIRST, np.uint8), constant(TREASURE_FIRST, np.uint8)
+_EVERY_EGG = constant(TREASURES_IN_ALL, np.uint8)
+_HOTEL_COINS, _ARCADE_COINS = constant(HOTEL_COINS, np.uint8), constant(ARCADE_COINS, np.uint8)
+_TO_HEARTS, _TO_TREASURES = constant(HEART_FIRST, np.uint64), constant(TREASURE_FIRST, np.uint64)
 _TYPES = np.arange(NUM_TREASURES, dtype=np.uint8)[:, None]
 
 
 class WildRights(NamedTuple):
     """B3: how many cards may still stand for any type, (n,) each."""
 
-    eggs: Counts  # 96 for an owner of an Ostrich Ranch, when buying buildings
-    fish: Counts
-    carrots: Counts
+    eggs: Bytes  # 96 for an owner of an Ostrich Ranch, when buying buildings
+    fish: Bytes
+    carrots: Bytes
 
 
 def begin(state: GameState, games: Ints) -> Moves:
@@ -102,7 +98,7 @@ def turn(state: GameState, games: Ints) -> Moves:
     hand = state.home.take(at)
     passing = games[:0]
     if state.config.skip_forced and np.count_nonzero(hand) < games.size:
-        holds = hand != _NO_CARD  # without a treasure there is nothing to think about
+        holds = hand != EMPTY  # without a treasure there is nothing to think about
         passing = part(~holds, games)[0]
         games, at, hand = part(holds, games, at, hand)
         if not games.size:
@@ -130,8 +126,8 @@ def turn(state: GameState, games: Ints) -> Moves:
 
 def _ask_buyer(state: GameState, games: Ints, at: Ints, kind: Kind, legal: Words) -> None:
     state.kind[games] = KINDS[kind]
-    put(state.active, at, YES)
-    put(state.legal, at, legal)
+    put_at(state.active, at, YES)
+    put_at(state.legal, at, legal)
 
 
 def wild_rights(state: GameState, at: Ints) -> WildRights | None:
@@ -150,14 +146,14 @@ def wild_rights(state: GameState, at: Ints) -> WildRights | None:
     )
 
 
-def _usable_for_building(home: Counts, rights: WildRights | None, paid: Counts | None = None) -> Counts:
+def _usable_for_building(home: Bytes, rights: WildRights | None, paid: Bytes | None = None) -> Bytes:
     """B2, B3: how many cards of each type (6, n) could still be put to the payment for a building.
 
     A payment is any set of cards in which those beyond the first of each type are wild, so types limit themselves only:
     one card of each, and beyond it as many as there are rights for.
     """
     if rights is None:
-        usable: Counts = np.minimum(home, ONE if paid is None else ONE - paid)
+        usable: Bytes = np.minimum(home, ONE if paid is None else ONE - paid)
         return usable
     limit = np.ones_like(home)
     limit[Treasure.EGG] += rights.eggs
@@ -168,7 +164,7 @@ def _usable_for_building(home: Counts, rights: WildRights | None, paid: Counts |
     return np.minimum(home, limit)
 
 
-def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Counts, rights: WildRights | None) -> Words:
+def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Bytes, rights: WildRights | None) -> Words:
     """B4, B5: the bits of the HEART actions that can be paid: one type, at least one of it real, and wild ones."""
     cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
     if rights is None:
@@ -184,7 +180,7 @@ def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Counts, righ
     return bits.from_members(can_pay) << _TO_HEARTS
 
 
-def buy(state: GameState, games: Ints, chosen: Counts) -> Moves:
+def buy(state: GameState, games: Ints, chosen: Bytes) -> Moves:
     """B1: begin to pay for a building or a heart, or pass."""
     action = np.maximum.reduce(chosen, axis=0)  # the seats that are not asked pass
     passing = action == _PASS
@@ -223,14 +219,14 @@ def payment(state: GameState, games: Ints) -> Moves:
     return _pay(state, games, at, np.minimum(usable, need))
 
 
-def _usable(state: GameState, games: Ints, at: Ints, home: Counts, paid: Counts, need: Counts) -> Counts:
+def _usable(state: GameState, games: Ints, at: Ints, home: Bytes, paid: Bytes, need: Bytes) -> Bytes:
     """How many cards of each type (6, n) could still be put to the payment that has begun."""
     paying = state.paying.take(games)
     rights = wild_rights(state, at)
     is_heart = paying >= _HEART_FIRST
     usable = _usable_for_building(home, rights, paid * ~is_heart)
     if some(is_heart):
-        here = where(is_heart)
+        here = indices_where(is_heart)
         treasure, need = (paying - _HEART_FIRST).take(here), need.take(here)
         home, paid = home.take(here, axis=1), paid.take(here, axis=1)
         rights = None if rights is None else WildRights(*(right.take(here) for right in rights))
@@ -238,11 +234,11 @@ def _usable(state: GameState, games: Ints, at: Ints, home: Counts, paid: Counts,
     return usable
 
 
-def _usable_for_heart(home: Counts, rights: WildRights | None, paid: Counts, need: Counts, treasure: Counts) -> Counts:
+def _usable_for_heart(home: Bytes, rights: WildRights | None, paid: Bytes, need: Bytes, treasure: Bytes) -> Bytes:
     """B4: cards of the named type, and wild ones, of which the last one needed is none if no real one has been paid."""
     real = treasure == _TYPES
     if rights is None:
-        own: Counts = home * real
+        own: Bytes = home * real
         return own
     wild = np.zeros_like(home)
     wild[Treasure.FISH] = rights.fish
@@ -253,7 +249,7 @@ def _usable_for_heart(home: Counts, rights: WildRights | None, paid: Counts, nee
     return np.where(real, home, wild)
 
 
-def can_complete(state: GameState, games: Ints) -> npt.NDArray[np.bool_]:
+def can_complete(state: GameState, games: Ints) -> Bools:
     """B2 to B4: whether what has been paid is part of an allowed payment, and the home hand can complete it."""
     at = state.at_seat(state.buyer.take(games), games)
     home = piles.open_(state.home.take(at))
@@ -271,34 +267,34 @@ def can_complete(state: GameState, games: Ints) -> npt.NDArray[np.bool_]:
     allowed = ((paid <= most) | (real & is_heart)).all(axis=0)
     real_left = ~is_heart | ((home + paid) * real).any(axis=0)
     usable = np.add.reduce(_usable(state, games, at, home, paid, need), axis=0, dtype=np.uint8)
-    can: npt.NDArray[np.bool_] = allowed & real_left & (usable >= need)
+    can: Bools = allowed & real_left & (usable >= need)
     return can
 
 
-def _pay_automatically(state: GameState, games: Ints, at: Ints, held: Counts) -> Moves:
+def _pay_automatically(state: GameState, games: Ints, at: Ints, held: Bytes) -> Moves:
     """``payment="auto"``: of the legal types the one held most, and among equals the one with most copies."""
     order = held.astype(np.uint16) * NUM_TREASURES + _COPIES_RANK * (held > 0)
     return _pay(state, games, at, (order.argmax(axis=0) == _TYPES).astype(np.uint8))
 
 
-def pay(state: GameState, games: Ints, chosen: Counts) -> Moves:
+def pay(state: GameState, games: Ints, chosen: Bytes) -> Moves:
     """B2: one treasure of the payment."""
     treasure = np.maximum.reduce(chosen, axis=0) - _TREASURE_FIRST
     at = state.at_seat(state.buyer.take(games), games)
     return _pay(state, games, at, (treasure == _TYPES).astype(np.uint8))
 
 
-def _pay(state: GameState, games: Ints, at: Ints, cards: Counts) -> Moves:
+def _pay(state: GameState, games: Ints, at: Ints, cards: Bytes) -> Moves:
     """Move ``cards`` (6, n) from the home hand to the payment."""
     pile = piles.close(cards)
-    put(state.home, at, state.home.take(at) - pile)
+    put_at(state.home, at, state.home.take(at) - pile)
     paid = state.paid.take(games) + pile
     state.paid[games] = paid
     if state.log is not None:
         seats = state.buyer.take(games)
         for treasure, counts in enumerate(cards):
             for k in range(int(counts.max(initial=0))):
-                here = where(counts > k)
+                here = indices_where(counts > k)
                 state.log.add(Event.PAY, games.take(here), seats.take(here), treasure)
     complete, going_on = split(games, piles.size(paid) == state.cost.take(games))
     return [(Stage.PAYMENT, going_on), (Stage.PURCHASE, complete)]
@@ -316,7 +312,7 @@ def purchase(state: GameState, games: Ints) -> Moves:
             continue
         # For a building the first card of a type is itself; for a heart of its own type each is, and of another none.
         own = np.where(is_heart, (paying == HEART_FIRST + treasure) * cards, np.minimum(cards, ONE))
-        add(used, at, cards - own)
+        add_at(used, at, cards - own)
     state.discard[games] = state.discard.take(games) + paid
     state.paid[games] = 0
     state.paying[games] = NOT_PAYING
@@ -330,9 +326,9 @@ def purchase(state: GameState, games: Ints) -> Moves:
     return [(Stage.TURN, games)]
 
 
-def _hand_over_heart(state: GameState, games: Ints, at: Ints, treasure: Counts, paid: Words) -> None:
+def _hand_over_heart(state: GameState, games: Ints, at: Ints, treasure: Bytes, paid: Words) -> None:
     """B4: the maximum rises at once; B6: each Hotel pays."""
-    add(state.max_hearts, at, ONE)
+    add_at(state.max_hearts, at, ONE)
     state.heart_supply[games] = state.heart_supply.take(games) - ONE
     if state.log is not None:
         state.log.add(Event.HEART, games, state.buyer.take(games), treasure, piles.size(paid))
@@ -341,7 +337,7 @@ def _hand_over_heart(state: GameState, games: Ints, at: Ints, treasure: Counts, 
         _gain_buyer(state, games, at, hotels * _HOTEL_COINS, Building.HOTEL)
 
 
-def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Counts) -> None:
+def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Bytes) -> None:
     """B5 and B6: coins count what the buyer owned before; jump tokens are handed out as far as they last."""
     if state.log is not None:
         state.log.add(Event.BUY, games, state.buyer.take(games), building)
@@ -356,17 +352,17 @@ def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Count
     if some(jumps):
         supply = state.jump_supply.take(games)
         jumps = np.minimum(jumps, supply)
-        add(state.jumps, at, jumps)
+        add_at(state.jumps, at, jumps)
         state.jump_supply[games] = supply - jumps
         if state.log is not None:
-            given = where(jumps)
+            given = indices_where(jumps)
             state.log.add(Event.JUMPS, games.take(given), state.buyer.take(games.take(given)), value=jumps.take(given))
 
-    add(state.buildings, building.astype(np.int64) * state.coins.size + at, ONE)
-    add(state.num_buildings, at, ONE)
+    add_at(state.buildings, building.astype(np.int64) * state.coins.size + at, ONE)
+    add_at(state.num_buildings, at, ONE)
     shelf = state.at_seat(building, games)  # (23, N) has a building in the place of the seat
     left = state.building_supply.take(shelf) - ONE
-    put(state.building_supply, shelf, left)
+    put_at(state.building_supply, shelf, left)
     bit = buy_bit(building)
     state.bought[games] = state.bought.take(games) | bit
     sold_out = bit * (left == ZERO)
@@ -375,12 +371,12 @@ def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Count
 
 
 def _gain_buyer(
-    state: GameState, games: Ints, at: Ints, amounts: npt.NDArray[np.integer], building: Counts | Building
+    state: GameState, games: Ints, at: Ints, amounts: npt.NDArray[np.integer], building: Bytes | Building
 ) -> None:
     """Pay ``amounts`` (n,) of coins to the buyers for a building."""
-    add(state.coins, at, amounts.astype(np.int16))
+    add_at(state.coins, at, amounts.astype(np.int16))
     if state.log is not None:
-        here = where(amounts)
+        here = indices_where(amounts)
         item = building.take(here) if isinstance(building, np.ndarray) else int(building)
         paid_to = games.take(here)
         state.log.add(Event.COINS, paid_to, state.buyer.take(paid_to), item, amounts.take(here))

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env.actions import Kind
+from megaland_env.arrays import Bools, Bytes, Ints, Words
 from megaland_env.cards import MAX_PLAYERS, Building
 from megaland_env.engine.events import Event
-from megaland_env.engine.state import KINDS, PASS_ONLY, GameState, Ints, Words, add, put, some, where
+from megaland_env.engine.state import KINDS, PASS_ONLY, GameState, add_at, indices_where, put_at, some
 
 
 class Stage(IntEnum):
@@ -54,7 +55,7 @@ Moves = list[tuple[Stage, Ints]]
 Rule = Callable[[GameState, Ints], Moves]
 """What happens in a stage."""
 
-Answer = Callable[[GameState, Ints, npt.NDArray[np.uint8]], Moves]
+Answer = Callable[[GameState, Ints, Bytes], Moves]
 """What follows from a decision: the third argument is (P, n), the action of each seat, PASS where it was not asked."""
 
 
@@ -67,9 +68,9 @@ def left_of(state: GameState, seats: npt.NDArray[np.int8]) -> npt.NDArray[np.int
     return _LEFT_OF[state.num_players].take(seats)
 
 
-def part(mask: npt.NDArray[np.bool_], games: Ints, *arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+def part(mask: Bools, games: Ints, *arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
     """The games for which ``mask`` (n,) is true, and the same columns of arrays (..., n)."""
-    here = where(mask)
+    here = indices_where(mask)
     if here.size == mask.size:
         return (games, *arrays)
     if not here.size:
@@ -82,24 +83,24 @@ _ANY, _NONE = np.array([True]), np.array([False])
 _ANY.flags.writeable = _NONE.flags.writeable = False
 
 
-def any_seat(mask: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def any_seat(mask: npt.NDArray[Any]) -> Bools:
     """(n,): the games in which ``mask`` (P, n) is true, or not zero, for any seat."""
     if mask.shape[1] == 1:  # for one game it is sooner counted
         return _ANY if some(mask) else _NONE
     return np.logical_or.reduce(mask, axis=0)  # type: ignore[no-any-return]
 
 
-def split(games: Ints, chosen: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
+def split(games: Ints, chosen: Bools) -> tuple[Ints, Ints]:
     """The games for which ``chosen`` (n,) is true, and the others."""
-    here = where(chosen)
+    here = indices_where(chosen)
     if here.size == games.size:
         return games, games[:0]
     if not here.size:
         return here, games
-    return games.take(here), games.take(where(~chosen))
+    return games.take(here), games.take(indices_where(~chosen))
 
 
-def ask(state: GameState, games: Ints, at: Ints, kind: Kind, asked: npt.NDArray[np.bool_], legal: Words) -> Ints:
+def ask(state: GameState, games: Ints, at: Ints, kind: Kind, asked: Bools, legal: Words) -> Ints:
     """Let games wait for the decision of the seats that ``asked`` (P, n) marks; the games without any are returned.
 
     ``legal`` are the actions of the seats that are asked: (P, n), or without dimensions.
@@ -110,19 +111,19 @@ def ask(state: GameState, games: Ints, at: Ints, kind: Kind, asked: npt.NDArray[
         return games
     others = games[:0]
     if waiting < games.size:
-        others = games.take(where(~waits))
+        others = games.take(indices_where(~waits))
         games, at, asked = part(waits, games, at, asked)
-        legal = legal.take(where(waits), axis=1) if legal.ndim else legal
+        legal = legal.take(indices_where(waits), axis=1) if legal.ndim else legal
     state.kind[games] = KINDS[kind]
-    put(state.active, at, asked)
+    put_at(state.active, at, asked)
     legal = asked * (legal ^ PASS_ONLY)
     legal ^= PASS_ONLY
-    put(state.legal, at, legal)
+    put_at(state.legal, at, legal)
     return others
 
 
 def gain(state: GameState, games: Ints, at: Ints, amounts: npt.NDArray[Any], building: Building) -> None:
     """Pay ``amounts`` (P, n) of coins for a building."""
-    add(state.coins, at, amounts.astype(np.int16))
+    add_at(state.coins, at, amounts.astype(np.int16))
     if state.log is not None:
         state.log.seats(Event.COINS, games, amounts, item=int(building), value=amounts)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from megaland_env.actions import JUMP, LEAVE, PASS, STAY, TRADE, TREASURE_FIRST, Kind
+from megaland_env.arrays import Bools, Bytes, Ints, Words, constant
 from megaland_env.cards import (
     BAZAAR_COINS,
     BAZAAR_TREASURES,
@@ -21,18 +21,15 @@ from megaland_env.cards import (
 )
 from megaland_env.engine import bits, piles, rng
 from megaland_env.engine.events import Event
-from megaland_env.engine.rng import Purpose, constant
+from megaland_env.engine.rng import Purpose
 from megaland_env.engine.rules.flow import Moves, Stage, any_seat, ask, gain, part, split
 from megaland_env.engine.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
 from megaland_env.engine.rules.treasure import draw
-from megaland_env.engine.state import NO, ONE, PASS_ONLY, YES, ZERO, GameState, Ints, add, put, small, some, where
+from megaland_env.engine.state import NO, ONE, PASS_ONLY, YES, ZERO, GameState, add_at, indices_where, put_at, some
 
-Bools = npt.NDArray[np.bool_]
-Chosen = npt.NDArray[np.uint8]
-
-_JUMP_OR_NOT = constant(1 << PASS | 1 << JUMP)
-_TRADE_OR_NOT = constant(1 << PASS | 1 << TRADE)
-_STAY_OR_LEAVE = constant(1 << STAY | 1 << LEAVE)
+_JUMP_OR_NOT = constant(1 << PASS | 1 << JUMP, np.uint64)
+_TRADE_OR_NOT = constant(1 << PASS | 1 << TRADE, np.uint64)
+_STAY_OR_LEAVE = constant(1 << STAY | 1 << LEAVE, np.uint64)
 # (10,): the address of the draw that follows when so many level cards have been seen this round.
 _ENTER_OR_STAY = np.array(
     [rng.offset(Purpose.ENTER), *(rng.offset(Purpose.STAY, count=seen - 1) for seen in range(1, NUM_LEVEL_CARDS))]
@@ -44,23 +41,25 @@ _EXTRA_DRAW[LevelCard.SLUDGE_CREATURE] = rng.offset(Purpose.SOAP)
 # (11,): the address of the reveal when so many level cards have been seen this round.
 _REVEAL = np.array([rng.offset(Purpose.REVEAL, count=seen) for seen in range(NUM_LEVEL_CARDS + 1)])
 _NTH_UNSEEN = bits.NTH_BIT_OF_TEN.reshape(-1)
-_PASS, _LEAVE, _JUMP, _TRADE, _TREASURE_FIRST = map(small, (PASS, LEAVE, JUMP, TRADE, TREASURE_FIRST))
-_TREASURE_BOX, _RED_SERPENT = small(LevelCard.TREASURE_BOX), small(LevelCard.RED_SERPENT)
-_RABBIT = small(LevelCard.RABBIT, np.int8)
+_PASS, _LEAVE, _JUMP = constant(PASS, np.uint8), constant(LEAVE, np.uint8), constant(JUMP, np.uint8)
+_TRADE, _TREASURE_FIRST = constant(TRADE, np.uint8), constant(TREASURE_FIRST, np.uint8)
+_TREASURE_BOX, _RED_SERPENT = constant(LevelCard.TREASURE_BOX, np.uint8), constant(LevelCard.RED_SERPENT, np.uint8)
+_RABBIT = constant(LevelCard.RABBIT, np.int8)
 _CARD_BITS = np.int16(1) << np.arange(NUM_LEVEL_CARDS, dtype=np.int16)
-_NUM_CARDS, _NO_TREASURE = small(NUM_LEVEL_CARDS), small(piles.NO_TREASURE)
-_TEMPLE_COINS, _HOSPITAL_COINS, _BAZAAR_COINS = map(small, (TEMPLE_COINS, HOSPITAL_COINS, BAZAAR_COINS))
-_RABBIT_CARROTS, _RABBIT_CARROTS_WORD = small(RABBIT_CARROTS), constant(RABBIT_CARROTS)
-_BAZAAR_TREASURES, _NO_TYPE = constant(BAZAAR_TREASURES), constant(0)
-_TO_ACTIONS = constant(TREASURE_FIRST)
-_FED_CARROTS = constant(RABBIT_CARROTS * int(piles.ONE_CARD[Treasure.CARROT]))
+_NUM_CARDS, _NO_TREASURE = constant(NUM_LEVEL_CARDS, np.uint8), constant(piles.NO_TREASURE, np.uint8)
+_TEMPLE_COINS, _BAZAAR_COINS = constant(TEMPLE_COINS, np.uint8), constant(BAZAAR_COINS, np.uint8)
+_HOSPITAL_COINS = constant(HOSPITAL_COINS, np.uint8)
+_RABBIT_CARROTS, _RABBIT_CARROTS_WORD = constant(RABBIT_CARROTS, np.uint8), constant(RABBIT_CARROTS, np.uint64)
+_BAZAAR_TREASURES, _NO_TYPE = constant(BAZAAR_TREASURES, np.uint64), constant(0, np.uint64)
+_TO_ACTIONS = constant(TREASURE_FIRST, np.uint64)
+_FED_CARROTS = constant(RABBIT_CARROTS * int(piles.ONE_CARD[Treasure.CARROT]), np.uint64)
 
 
 def enter(state: GameState, games: Ints) -> Moves:
     """L1: every player enters the level and draws a treasure into the carried hand."""
     if state.log is not None:
         state.log.add(Event.ROUND, games, value=state.round.take(games))
-    put(state.in_level, state.at(games), YES)
+    put_at(state.in_level, state.at(games), YES)
     return [(Stage.DRAW, games)]
 
 
@@ -86,12 +85,12 @@ def before_card(state: GameState, games: Ints) -> Moves:
     return [(Stage.REVEAL, ask(state, games, at, Kind.JUMP, can_jump, _JUMP_OR_NOT))]
 
 
-def jump(state: GameState, games: Ints, chosen: Chosen) -> Moves:
+def jump(state: GameState, games: Ints, chosen: Bytes) -> Moves:
     """L2: the token returns to the supply, all at the same time."""
     at = state.at(games)
     jumping = chosen == _JUMP
-    put(state.jumping, at, jumping)
-    put(state.jumps, at, state.jumps.take(at) - jumping)
+    put_at(state.jumping, at, jumping)
+    put_at(state.jumps, at, state.jumps.take(at) - jumping)
     state.jump_supply[games] = state.jump_supply.take(games) + np.add.reduce(jumping, axis=0, dtype=np.uint8)
     if state.log is not None:
         state.log.seats(Event.JUMP, games, jumping)
@@ -102,11 +101,11 @@ def reveal(state: GameState, games: Ints) -> Moves:
     """L3: one of the cards not yet seen this round; L4: its effects, step by step."""
     number = state.num_seen.take(games)
     unseen = state.unseen.take(games)
-    words = rng.scramble(state.luck.take(games) + _REVEAL.take(number))
+    words = rng.scramble(state.round_keys.take(games) + _REVEAL.take(number))
     nth = rng.choose(words, _NUM_CARDS - number)
     card = _NTH_UNSEEN.take(unseen * _NUM_CARDS + nth.view(np.int64))
     state.unseen[games] = unseen ^ _CARD_BITS.take(card)
-    put(state.seen, state.at_seat(number, games), card)
+    put_at(state.seen, state.at_seat(number, games), card)
     state.num_seen[games] = number + ONE
     state.level_card[games] = card
     if state.log is not None:
@@ -115,10 +114,10 @@ def reveal(state: GameState, games: Ints) -> Moves:
     at = state.at(games)
     inside = state.in_level.take(at)
     hurt = inside * SKULLS.take(card)
-    serpents = where(card == _RED_SERPENT)
+    serpents = indices_where(card == _RED_SERPENT)
     if serpents.size:
         _meet_temple(state, games.take(serpents), inside.take(serpents, axis=1))
-    extra = where(_EXTRA_DRAW.take(card))
+    extra = indices_where(_EXTRA_DRAW.take(card))
     if extra.size:
         draws = _extra_draws(state, at.take(extra, axis=1), card.take(extra), inside.take(extra, axis=1))
         hurt[:, extra] *= ~draws  # L5: Soap Makers; the Treasure Box does not hurt anyway
@@ -138,7 +137,7 @@ def _meet_temple(state: GameState, games: Ints, inside: Bools) -> None:
         gain(state, games, at, temples * _TEMPLE_COINS, Building.TEMPLE_OF_ZOZ)
 
 
-def _extra_draws(state: GameState, at: Ints, card: npt.NDArray[np.uint8], inside: Bools) -> Bools:
+def _extra_draws(state: GameState, at: Ints, card: Bytes, inside: Bools) -> Bools:
     """Who draws for the card (P, n).
 
     L6: for the Treasure Box, everyone still in the level; L5: for the Sludge Creature, an owner of Soap Makers, jumping
@@ -150,14 +149,14 @@ def _extra_draws(state: GameState, at: Ints, card: npt.NDArray[np.uint8], inside
     return draws
 
 
-def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: npt.NDArray[np.uint8]) -> Moves:
+def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: Bytes) -> Moves:
     """L5: hearts stop at 0; L7: whose hearts reach 0 falls."""
     if not some(hurt):
         return after_card(state, games)
     hearts = state.hearts.take(at)
     lost = np.minimum(hearts, hurt)
     hearts -= lost
-    put(state.hearts, at, hearts)
+    put_at(state.hearts, at, hearts)
     if state.log is not None:
         state.log.seats(Event.DAMAGE, games, lost, value=lost)
     fell = inside & (hearts == ZERO)
@@ -170,8 +169,8 @@ def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: n
 def _fall(state: GameState, games: Ints, fell: Bools) -> Moves:
     """L7: what a fall brings before anybody is asked."""
     at = state.at(games)
-    put(state.in_level, at, state.in_level.take(at) & ~fell)
-    put(state.falling, at, fell)
+    put_at(state.in_level, at, state.in_level.take(at) & ~fell)
+    put_at(state.falling, at, fell)
     if state.log is not None:
         state.log.seats(Event.FALL, games, fell)
     hospitals = state.buildings[Building.HOSPITAL].take(at)
@@ -183,15 +182,15 @@ def _fall(state: GameState, games: Ints, fell: Bools) -> Moves:
     choosing = (huts > ZERO) & (piles.size(carried) > huts)
     lost = carried * (fell & (huts == ZERO))
     kept = carried * ((huts > ZERO) & ~choosing)  # no more cards than huts: all kept, unasked
-    put(state.carried, at, carried - lost - kept)
-    add(state.home, at, kept)
-    put(state.picks_left, at, huts * choosing)
+    put_at(state.carried, at, carried - lost - kept)
+    add_at(state.home, at, kept)
+    put_at(state.picks_left, at, huts * choosing)
     discard_hands(state, games, kept, lost)
     choosers, others = split(games, any_seat(choosing))
     return [(Stage.HUTS, choosers), (Stage.LABORATORIES, others)]
 
 
-def _neighbours_fallen(fell: Bools) -> npt.NDArray[np.uint8]:
+def _neighbours_fallen(fell: Bools) -> Bytes:
     """L7: how many of each seat's neighbours fell; with two players the one neighbour counts once."""
     left = np.roll(fell, -1, axis=0).astype(np.uint8)
     return left if len(fell) == 2 else left + np.roll(fell, 1, axis=0)
@@ -205,7 +204,7 @@ def huts(state: GameState, games: Ints) -> Moves:
     return [(Stage.LABORATORIES, done)]
 
 
-def keep_one(state: GameState, games: Ints, chosen: Chosen) -> Moves:
+def keep_one(state: GameState, games: Ints, chosen: Bytes) -> Moves:
     """L7: one treasure for each hut, one at a time (D3)."""
     take_picks(state, games, chosen, state.carried)
     return [(Stage.HUTS, games)]
@@ -218,7 +217,7 @@ def laboratories(state: GameState, games: Ints) -> Moves:
     if some(draws):
         at_laboratories, times = part(any_seat(draws), games, draws)
         draw(state, at_laboratories, times, rng.offset(Purpose.LABORATORY), state.home)
-    put(state.falling, at, NO)
+    put_at(state.falling, at, NO)
     return after_card(state, games)
 
 
@@ -238,12 +237,12 @@ def meet_rabbit(state: GameState, games: Ints) -> Moves:
     return [(Stage.STAY_OR_LEAVE, ask(state, games, at, Kind.RABBIT, can_trade, _TRADE_OR_NOT))]
 
 
-def trade(state: GameState, games: Ints, chosen: Chosen) -> Moves:
+def trade(state: GameState, games: Ints, chosen: Bytes) -> Moves:
     """L8: exactly 3 carrots for 3 new treasures; all discard before anyone draws (D2)."""
     at = state.at(games)
     trading = chosen == _TRADE
     fed = trading * _FED_CARROTS
-    put(state.carried, at, state.carried.take(at) - fed)
+    put_at(state.carried, at, state.carried.take(at) - fed)
     state.discard[games] = state.discard.take(games) + np.add.reduce(fed, axis=0)
     if state.log is not None:
         state.log.seats(Event.TRADE, games, trading)
@@ -256,7 +255,7 @@ def stay_or_leave(state: GameState, games: Ints) -> Moves:
     """L9: everyone still in the level chooses; L11: unless all ten cards have been seen; L12: or nobody is left."""
     at = state.at(games)
     if some(state.jumping.take(at)):
-        put(state.jumping, at, NO)  # the card is resolved
+        put_at(state.jumping, at, NO)  # the card is resolved
     inside = state.in_level.take(at)
     all_seen = state.num_seen.take(games) == _NUM_CARDS
     if some(all_seen):
@@ -268,7 +267,7 @@ def stay_or_leave(state: GameState, games: Ints) -> Moves:
     return [*moves, (Stage.BEGIN_BUYING, ask(state, games, at, Kind.RUN, inside, _STAY_OR_LEAVE))]
 
 
-def run(state: GameState, games: Ints, chosen: Chosen) -> Moves:
+def run(state: GameState, games: Ints, chosen: Bytes) -> Moves:
     """L9: who leaves goes home first; then who stays draws."""
     leaving = chosen == _LEAVE
     return _go_home(state, games, state.at(games), leaving)
@@ -279,9 +278,9 @@ def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
     carried = state.carried.take(at)
     brought = carried * leaving
     inside = state.in_level.take(at)
-    put(state.carried, at, carried ^ brought)
-    add(state.home, at, brought)
-    put(state.in_level, at, inside ^ leaving)
+    put_at(state.carried, at, carried ^ brought)
+    add_at(state.home, at, brought)
+    put_at(state.in_level, at, inside ^ leaving)
     if state.log is not None:
         _log_stay_or_home(state, games, inside, leaving, brought)
     bazaars = state.buildings[Building.BAZAAR_OF_ODDITIES].take(at)
@@ -296,19 +295,17 @@ def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
     stables = state.buildings[Building.REPTILE_STABLE].take(at) * leaving
     if not some(stables):
         return [(Stage.DRAW, games)]
-    put(state.picks_left, at, stables)
+    put_at(state.picks_left, at, stables)
     owners, others = split(games, any_seat(stables))
     return [(Stage.STABLES, owners), (Stage.DRAW, others)]
 
 
-def _log_stay_or_home(
-    state: GameState, games: Ints, inside: Bools, leaving: Bools, brought: npt.NDArray[np.uint64]
-) -> None:
+def _log_stay_or_home(state: GameState, games: Ints, inside: Bools, leaving: Bools, brought: Words) -> None:
     assert state.log is not None
     sizes = piles.size(brought)
     for seat in range(state.num_players):
-        stays = where(inside[seat] & ~leaving[seat])
-        goes = where(leaving[seat])
+        stays = indices_where(inside[seat] & ~leaving[seat])
+        goes = indices_where(leaving[seat])
         state.log.add(Event.STAY, games.take(stays), seat)
         state.log.add(Event.HOME, games.take(goes), seat, value=sizes[seat].take(goes))
 
@@ -318,25 +315,25 @@ def stables(state: GameState, games: Ints) -> Moves:
     at = state.at(games)
     home = piles.types(state.home.take(at))
     left = state.picks_left.take(at) * (home != _NO_TYPE)
-    put(state.picks_left, at, left)
+    put_at(state.picks_left, at, left)
     asked = left > ZERO
     legal = (home << _TO_ACTIONS) | PASS_ONLY
     return [(Stage.DRAW, ask(state, games, at, Kind.REPTILE, asked, legal))]
 
 
-def swap(state: GameState, games: Ints, chosen: Chosen) -> Moves:
+def swap(state: GameState, games: Ints, chosen: Bytes) -> Moves:
     """L10: discard one and draw one, all discards first (D2); a pass ends the stables of this return."""
     at = state.at(games)
     swapping = chosen != _PASS
     treasure = np.where(swapping, chosen - _TREASURE_FIRST, _NO_TREASURE)
     card = piles.ONE_CARD.take(treasure)
-    put(state.home, at, state.home.take(at) - card)
+    put_at(state.home, at, state.home.take(at) - card)
     state.discard[games] = state.discard.take(games) + np.add.reduce(card, axis=0)
     if state.log is not None:
         state.log.seats(Event.SWAP, games, swapping, item=treasure)
     left = state.picks_left.take(at)
     used = state.buildings[Building.REPTILE_STABLE].take(at) - left
-    put(state.picks_left, at, (left - swapping) * swapping)
+    put_at(state.picks_left, at, (left - swapping) * swapping)
     swap_games, swaps, used = part(any_seat(swapping), games, swapping, used)
     draw(state, swap_games, swaps, rng.offset(Purpose.STABLE) + rng.count_offset(used), state.home)
     return [(Stage.STABLES, games)]

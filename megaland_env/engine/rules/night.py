@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from megaland_env.actions import Kind
+from megaland_env.arrays import Bytes, Ints, constant
 from megaland_env.cards import MOON_COINS, NUM_LEVEL_CARDS, WINNING_COINS, Building
 from megaland_env.engine import piles, rng
 from megaland_env.engine.events import Event
@@ -13,9 +13,9 @@ from megaland_env.engine.rng import Purpose
 from megaland_env.engine.rules.flow import Moves, Stage, any_seat, gain, left_of, part
 from megaland_env.engine.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
 from megaland_env.engine.rules.treasure import draw
-from megaland_env.engine.state import ZERO, GameState, Ints, put, small, some
+from megaland_env.engine.state import ZERO, GameState, put_at, some
 
-_WINNING_COINS = small(WINNING_COINS, np.int16)
+_WINNING_COINS = constant(WINNING_COINS, np.int16)
 ALL_LEVEL_CARDS = np.uint16((1 << NUM_LEVEL_CARDS) - 1)
 
 
@@ -31,9 +31,9 @@ def night(state: GameState, games: Ints) -> Moves:
     home = state.home.take(at)
     choosing = (owned > ZERO) & (piles.size(home) > owned)
     lost = home * (owned == ZERO)
-    put(state.home, at, home - lost)
+    put_at(state.home, at, home - lost)
     discard_hands(state, games, np.zeros_like(lost), lost)
-    put(state.picks_left, at, owned * choosing)
+    put_at(state.picks_left, at, owned * choosing)
     return [(Stage.STORING, games)]
 
 
@@ -45,7 +45,7 @@ def storing(state: GameState, games: Ints) -> Moves:
     return [(Stage.MOON, done)]
 
 
-def store_one(state: GameState, games: Ints, chosen: npt.NDArray[np.uint8]) -> Moves:
+def store_one(state: GameState, games: Ints, chosen: Bytes) -> Moves:
     """N2: one treasure for each building, one at a time (D3)."""
     take_picks(state, games, chosen, state.home)
     return [(Stage.STORING, games)]
@@ -64,12 +64,12 @@ def moon(state: GameState, games: Ints) -> Moves:
         at_ponds, draws = part(any_seat(ponds), games, ponds)
         draw(state, at_ponds, draws, rng.offset(Purpose.POND), state.home)
 
-    put(state.hearts, at, state.max_hearts.take(at))
+    put_at(state.hearts, at, state.max_hearts.take(at))
     state.unseen[games] = ALL_LEVEL_CARDS
     state.num_seen[games] = 0
     for used in (state.fish_used, state.carrots_used):
         if some(used.take(at)):
-            put(used, at, 0)
+            put_at(used, at, 0)
     return _end(state, games, at)
 
 
@@ -82,7 +82,7 @@ def _end(state: GameState, games: Ints, at: Ints) -> Moves:
     over = won | cut_off
     if some(over):
         winners = (coins == most) & won
-        put(state.winners, at, winners)
+        put_at(state.winners, at, winners)
         state.terminated[games] = won
         state.truncated[games] = cut_off
         state.kind[part(over, games)[0]] = Kind.NONE

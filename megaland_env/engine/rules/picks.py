@@ -7,18 +7,17 @@ in ``picked``, until all have finished.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from megaland_env.actions import PASS, TREASURE_FIRST, Kind
+from megaland_env.arrays import Bytes, Ints, Words, constant
 from megaland_env.engine import piles
 from megaland_env.engine.events import Event
-from megaland_env.engine.rng import constant
+from megaland_env.engine.piles import EMPTY
 from megaland_env.engine.rules.flow import ask
-from megaland_env.engine.state import ONE, ZERO, GameState, Ints, Words, add, put, small, some
+from megaland_env.engine.state import ONE, ZERO, GameState, add_at, put_at, some
 
-_NONE = constant(0)
-_TO_ACTIONS = constant(TREASURE_FIRST)
-_PASS, _TREASURE_FIRST = small(PASS), small(TREASURE_FIRST)
+_TO_ACTIONS = constant(TREASURE_FIRST, np.uint64)
+_PASS, _TREASURE_FIRST = constant(PASS, np.uint8), constant(TREASURE_FIRST, np.uint8)
 # (64,): the first treasure of a set of types.
 _LOWEST = np.array(
     [min((t for t in range(6) if types >> t & 1), default=piles.NO_TREASURE) for types in range(64)], np.uint8
@@ -47,22 +46,22 @@ def _pick_what_there_is(state: GameState, games: Ints, hands: Words) -> None:
     """Every hand that is still picked from holds one type: all picks that are left go to it, unasked."""
     at = state.at(games)
     types = piles.types(hands.take(at) - state.picked.take(at))
-    add(state.picked, at, piles.ONE_CARD.take(_lowest(types)) * state.picks_left.take(at))
-    put(state.picks_left, at, 0)
+    add_at(state.picked, at, piles.ONE_CARD.take(_lowest(types)) * state.picks_left.take(at))
+    put_at(state.picks_left, at, 0)
 
 
-def take_picks(state: GameState, games: Ints, chosen: npt.NDArray[np.uint8], hands: Words) -> None:
+def take_picks(state: GameState, games: Ints, chosen: Bytes, hands: Words) -> None:
     """Carry out one pick of every seat that has one: the chosen card, or the only one where it was not asked."""
     at = state.at(games)
     picks = state.picks_left.take(at)
     picking = picks > ZERO
     only = _lowest(piles.types(hands.take(at) - state.picked.take(at)))
     treasure = np.where(chosen == _PASS, only, chosen - _TREASURE_FIRST)
-    add(state.picked, at, piles.ONE_CARD.take(treasure) * picking)
-    put(state.picks_left, at, picks - picking)
+    add_at(state.picked, at, piles.ONE_CARD.take(treasure) * picking)
+    put_at(state.picks_left, at, picks - picking)
 
 
-def _lowest(types: Words) -> npt.NDArray[np.uint8]:
+def _lowest(types: Words) -> Bytes:
     """The first treasure of each set of types; ``NO_TREASURE`` of an empty one."""
     return _LOWEST.take(types.view(np.int64))
 
@@ -71,11 +70,11 @@ def keep_picked(state: GameState, games: Ints, hands: Words) -> None:
     """When all have finished: what was picked is the home hand, or joins it; the rest of the hand is discarded."""
     at = state.at(games)
     picked = state.picked.take(at)
-    hand = hands.take(at) * (picked > _NONE)
+    hand = hands.take(at) * (picked > EMPTY)
     rest = hand - picked
-    put(hands, at, hands.take(at) - hand)
-    add(state.home, at, picked)
-    put(state.picked, at, _NONE)
+    put_at(hands, at, hands.take(at) - hand)
+    add_at(state.home, at, picked)
+    put_at(state.picked, at, EMPTY)
     discard_hands(state, games, picked, rest)
 
 

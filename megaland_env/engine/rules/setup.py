@@ -6,9 +6,9 @@ from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from megaland_env.actions import BUY_FIRST
+from megaland_env.arrays import Bytes, Ints, Words
 from megaland_env.cards import (
     BUILDING_COSTS,
     HEART_SUPPLY,
@@ -26,7 +26,7 @@ from megaland_env.engine.events import Event
 from megaland_env.engine.rng import Purpose
 from megaland_env.engine.rules.flow import Moves, Stage
 from megaland_env.engine.rules.night import ALL_LEVEL_CARDS
-from megaland_env.engine.state import GameState, Ints, Words, where
+from megaland_env.engine.state import GameState, indices_where
 
 _SPREAD_COSTS = {1, 2, 3, 4, 5}
 
@@ -63,7 +63,7 @@ def _set_out_market(state: GameState, games: Ints, seeds: Words) -> None:
     if state.log is not None:
         for building in NORMAL_BUILDINGS:
             on_offer = offered & np.uint64(1 << (BUY_FIRST + building))
-            state.log.add(Event.MARKET, games.take(where(on_offer)), item=int(building))
+            state.log.add(Event.MARKET, games.take(indices_where(on_offer)), item=int(building))
 
 
 def copies_of(config: MegalandConfig) -> tuple[int, ...]:
@@ -86,7 +86,7 @@ def _markets(market: str, named: tuple[Building, ...] | None) -> Words:
 
 
 @lru_cache(maxsize=32)
-def _supplies(config: MegalandConfig) -> npt.NDArray[np.uint8]:
+def _supplies(config: MegalandConfig) -> Bytes:
     """(23, number of markets): the copies of each building on the table in each market."""
     on_offer = bits.members(markets(config) >> np.uint64(BUY_FIRST), len(Building)).T
     return on_offer * np.array(copies_of(config), np.uint8)[:, None]

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from megaland_env.arrays import Bools, Ints, Words
 from megaland_env.cards import MAX_PLAYERS
 from megaland_env.engine import piles, rng
 from megaland_env.engine.events import NOTHING, Event
-from megaland_env.engine.state import GameState, Ints, Words, add, some, where
+from megaland_env.engine.piles import EMPTY
+from megaland_env.engine.state import GameState, add_at, indices_where, some
 
 _SEAT_OFFSETS = np.array([rng.offset(0, seat=seat) for seat in range(MAX_PLAYERS)])
-_NO_CARD = rng.constant(0)
 # (P, P) for each number of seats: in column f all seats in their order, from seat f.
 _FROM = [np.add.outer(np.arange(seats), np.arange(seats)) % max(seats, 1) for seats in range(MAX_PLAYERS + 1)]
 
@@ -34,10 +35,10 @@ def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words,
     here = seats * n
     here += np.arange(n)
     wanted = times.take(here)
-    luck = _SEAT_OFFSETS.take(seats)
-    luck += state.luck.take(games)
-    luck += address.take(here) if address.ndim == 2 else address
-    words = rng.scramble(luck)
+    words = _SEAT_OFFSETS.take(seats)
+    words += state.round_keys.take(games)
+    words += address.take(here) if address.ndim == 2 else address
+    first = rng.scramble(words)
     most = 1 if wanted.dtype == np.bool_ else int(wanted.max(initial=0))
 
     totals = piles.running_totals(state.deck.take(games))
@@ -48,18 +49,16 @@ def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words,
             draws = wanted[place] > count if count else draw_at_all[place]
             if not some(draws):
                 break
-            word = rng.scramble(luck[place] + rng.offset(0, count=count)) if count else words[place]
+            word = rng.scramble(words[place] + rng.offset(0, count=count)) if count else first[place]
             hand = cards[place]
             hand += _draw_one(state, games, seats[place], draws, word, totals)
     state.deck[games] = piles.from_running_totals(totals)
     seats *= state.num_games
     seats += games
-    add(into, seats, cards)
+    add_at(into, seats, cards)
 
 
-def _draw_one(
-    state: GameState, games: Ints, seats: Ints, draws: npt.NDArray[np.bool_], words: Words, totals: Words
-) -> Words:
+def _draw_one(state: GameState, games: Ints, seats: Ints, draws: Bools, words: Words, totals: Words) -> Words:
     """D1: one draw in each game where ``draws`` (n,) is true, uniform over the cards left in the deck.
 
     All games are computed, since that is sooner done than picking out those that draw. ``totals`` (n,) are the running
@@ -73,20 +72,20 @@ def _draw_one(
     card *= draws
     totals -= piles.running_totals(card)
     if state.log is not None:
-        drawing = where(draws)
+        drawing = indices_where(draws)
         item = treasure.take(drawing).astype(np.int8)
         item[item >= piles.NO_TREASURE] = NOTHING
         state.log.add(Event.DRAW, games.take(drawing), seats.take(drawing), item)
     return card
 
 
-def _reshuffle(state: GameState, games: Ints, draws: npt.NDArray[np.bool_], totals: Words, left: Words) -> None:
+def _reshuffle(state: GameState, games: Ints, draws: Bools, totals: Words, left: Words) -> None:
     """D1: when a draw finds the deck empty, and not before, the discard pile becomes the deck.
 
     No order is stored, since the cards of a face-down pile are exchangeable. ``totals`` and ``left`` (n,) are brought
     up to date; where the discard pile is empty too, the deck stays empty.
     """
-    empty = where(draws & (left == _NO_CARD))
+    empty = indices_where(draws & (left == EMPTY))
     if not empty.size:
         return
     reshuffled = games.take(empty)
@@ -94,4 +93,4 @@ def _reshuffle(state: GameState, games: Ints, draws: npt.NDArray[np.bool_], tota
     left[empty] = piles.last_total(totals.take(empty))
     state.discard[reshuffled] = 0
     if state.log is not None:
-        state.log.add(Event.RESHUFFLE, games.take(empty[left.take(empty) > _NO_CARD]))
+        state.log.add(Event.RESHUFFLE, games.take(empty[left.take(empty) > EMPTY]))

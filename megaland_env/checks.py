@@ -1,0 +1,12 @@
+"""Checks of values that users give, in one place."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+import numpy as np
+
+
+def is_integer(value: object) -> TypeGuard[int | np.integer[Any]]:
+    """Whether a value is an integer of Python or NumPy; ``True`` and ``False`` are not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
