@@ -1,4 +1,4 @@
-"""A game as a plain dict in the words of the rules, and back, with every check that tells an impossible state."""
+"""Snapshots: the state of a game as a plain dict in the words of the rules, and back, with checks of every entry."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PHASES = {
 }
 """The phase in which each kind of decision is made."""
 
-# Far more than a game can come to, and far less than the arrays and the addresses of chance can hold.
+# Far more than a game can have, and far less than the arrays and the addresses of rng.py can hold.
 _MOST_STEPS = 2**23
 
 _TREASURES = {treasure.label: treasure for treasure in Treasure}
@@ -62,10 +62,10 @@ _PLAYER_KEYS = (
 
 
 class SnapshotError(ValueError):
-    """A snapshot that no game can be in; the message says what is wrong."""
+    """Raised for a snapshot that is malformed, or whose state no game can be in; the message says what is wrong."""
 
 
-# ---- from a state to words
+# ---- from a state to a snapshot
 
 
 def describe(state: GameState, game: int) -> Snapshot:
@@ -103,7 +103,7 @@ def describe(state: GameState, game: int) -> Snapshot:
 
 
 def _hand(pile: np.uint64) -> dict[str, int]:
-    counts = int(pile).to_bytes(8, "little")  # one byte for each treasure; a single pile is opened fastest so
+    counts = int(pile).to_bytes(8, "little")  # one byte for each treasure; for a single pile this is the fastest way
     return {name: counts[treasure] for name, treasure in _TREASURES.items() if counts[treasure]}
 
 
@@ -141,11 +141,11 @@ def _payment(state: GameState, game: int) -> dict[str, Any] | None:
     }
 
 
-# ---- from words to a state
+# ---- from a snapshot to a state
 
 
 def load(snapshots: Sequence[Mapping[str, Any]]) -> GameState:
-    """A batch in the states of ``snapshots``, which must all have the same configuration.
+    """A state with one game for each of ``snapshots``, which must all have the same configuration.
 
     Raises:
         SnapshotError: a snapshot is malformed, or no game can be in such a state.
@@ -180,7 +180,7 @@ def _config(snapshot: Any, where: str) -> MegalandConfig:
 
 
 def _ask_again(state: GameState, snapshots: Sequence[Mapping[str, Any]]) -> None:
-    """Let the rules ask for the decisions once more; they must ask what the snapshots say."""
+    """Let the rules ask for the decisions again, and check that they ask for what the snapshots say."""
     claimed = state.kind.copy()
     for kind in _KINDS.values():
         games = np.flatnonzero(claimed == kind)
@@ -374,7 +374,7 @@ class _Loader:
         self._check_payment(seat, cost)
 
     def _check_payment(self, seat: int, cost: int) -> None:
-        """Whether what has been paid is allowed, and can be completed."""
+        """Check that what has been paid is allowed, and can be completed."""
         games = np.array([self.game])
         number = int(piles.size(self.state.paid[games])[0])
         _require(number < cost, f"pay: {number} treasures are paid already for a cost of {cost}")

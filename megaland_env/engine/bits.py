@@ -1,6 +1,7 @@
 """Sets of up to 64 small numbers as 64-bit words: bit ``i`` set means that ``i`` is in the set.
 
-The legal actions of a seat are such a set; opened to booleans only on request, since a word is a fortieth of the work.
+The legal actions of a seat are such a set. They become booleans only on request, since words take a fortieth of the
+time.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ _FOURS = constant(0x3333333333333333, np.uint64)
 _BYTES = constant(0x0F0F0F0F0F0F0F0F, np.uint64)
 _PLACES = (1 << np.arange(8)).astype(np.uint8)[:, None]
 _FEW = 64
-"""Up to so many sets it is quicker to list all members than to find one by arithmetic."""
+"""For at most this many sets it is faster to list all members than to find one by arithmetic."""
 
 
 def _nth_bit_table(width: int) -> Bytes:
-    """(2**width, width): the place of the n-th set bit of a number (0 where it has no n-th)."""
+    """(2**width, width): the position of the n-th set bit of a number; 0 if it has fewer bits."""
     table = np.zeros((1 << width, width), np.uint8)
     for number in range(1 << width):
         places = [bit for bit in range(width) if number >> bit & 1]
@@ -49,7 +50,7 @@ def nth_member(words: Words, n: Words) -> Bytes:
         numbers = members(words, 64).nonzero()[1].astype(np.uint8)
         before = np.bitwise_count(words).cumsum() - np.bitwise_count(words)
         return numbers.take(before + n)
-    # How many members each byte has, by adding neighbours (as in every popcount).
+    # The number of members in each byte, by adding neighbouring bits, as a population count does.
     counts = words >> _1
     counts &= _PAIRS
     np.subtract(words, counts, out=counts)
@@ -60,7 +61,7 @@ def nth_member(words: Words, n: Words) -> Bytes:
     np.right_shift(counts, _4, out=quads)
     counts += quads
     counts &= _BYTES
-    # The byte of the wanted member is that at which the running total passes n; then its place among those of the byte.
+    # The member is in the byte at which the running total exceeds n. Then find its position in that byte.
     totals = piles.running_totals(counts)
     whole_bytes = piles.card_at(totals, n)
     shift = (whole_bytes << 3).astype(np.uint64)

@@ -1,4 +1,4 @@
-"""How many coins a seat can have: what tells a state that a game can come to from one that it cannot."""
+"""An upper bound on the coins of a seat, by which restored states are checked."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from megaland_env.cards import (
 def most_coins(copies: Sequence[int], num_players: int) -> int:
     """An upper bound on the coins of a seat at any time of a game.
 
-    At the start of a round nobody has more than 19 coins, since with 20 the game would have ended (N5). To that comes
-    what the round can pay, at most what it would pay somebody who owned every copy of every building on offer:
+    At the start of a round no player has more than 19 coins, since with 20 the game would have ended (N5). To these the
+    round adds at most what it would pay a player who owned every copy of every building on offer:
 
     - *Level*: 2 for each Temple of Zoz, since each level card is revealed once a round (L3, L4); 1 for each Bazaar,
-      since everybody returns home once a round (L9, L11); 2 for each Hospital and neighbour, since everybody falls at
-      most once a round, and with two players there is one neighbour (L7).
+      since every player returns home at most once a round (L9, L11); 2 for each Hospital and neighbour, since every
+      player falls at most once a round, and with two players there is one neighbour (L7).
     - *Buy phase*: a turn buys each type at most once (B1). Each pays its own coins (C6); 3 for each Smithy if it costs
       4 or 5; 1 for each Hall of Elders if it is a normal building, or for each Toll Booth if it is a star building
       (B6). Each Hotel pays 2 for a heart bought (B6), of which there can be 4 (C4).

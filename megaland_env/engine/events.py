@@ -1,7 +1,7 @@
-"""The event log: what happened in every game, card by card, in columns.
+"""The event log: everything that happened in every game, card by card, in columns.
 
-The engine appends a whole batch of games at a time, so the log as a whole is ordered by step and rule; the rows of any
-one game stand in the order in which things happened in it. Logs, replays and pictures are all made from this.
+The engine appends the events of a whole batch of games at a time, so the rows of different games alternate. The rows of
+any one game are in the order in which its events happened. Records, stories in words and pictures are made from it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from megaland_env.cards import Building, LevelCard, Treasure
 from megaland_env.engine import piles
 
 NOTHING = -1
-"""Stands in a column that an event makes no use of."""
+"""The entry of a column that an event does not use."""
 
 
 class Event(IntEnum):
-    """What can happen. In the comments: what ``item`` and ``value`` mean."""
+    """The kinds of events. The comments say what ``item`` and ``value`` mean."""
 
     MARKET = 0  # item: a building on offer
     FIRST_PLAYER = 1
@@ -32,8 +32,8 @@ class Event(IntEnum):
     REVEAL = 6  # item: the level card
     DAMAGE = 7  # value: hearts lost
     FALL = 8
-    KEEP = 9  # item: a treasure, value: how many are kept where others are discarded
-    DISCARD = 10  # item: a treasure, value: how many
+    KEEP = 9  # item: a treasure, value: number of them kept while others are discarded
+    DISCARD = 10  # item: a treasure, value: number of them
     TRADE = 11
     STAY = 12
     HOME = 13  # value: treasures carried home
@@ -42,8 +42,8 @@ class Event(IntEnum):
     HEART = 16  # item: the treasure it is paid with, value: its cost
     PAY = 17  # item: the treasure
     JUMPS = 18  # value: jump tokens gained
-    COINS = 19  # item: the building they come from, value: how many
-    PASS = 20  # a buyer's turn ends
+    COINS = 19  # item: the building they come from, value: number of coins
+    PASS = 20  # the turn of a buyer ends
     END = 21  # one for each winner
 
     @property
@@ -52,7 +52,7 @@ class Event(IntEnum):
         return self.name.lower()
 
 
-# How an event's columns read in words: the key of the item and the enum that names it; and which have a value.
+# For events in words: the key of the item and the enum that names it, and the events that have a value.
 _ITEMS: dict[Event, tuple[str, type[IntEnum]]] = {
     Event.MARKET: ("building", Building),
     Event.DRAW: ("treasure", Treasure),
@@ -84,11 +84,11 @@ class EventColumns(NamedTuple):
 
     Attributes:
         game: position in the batch, int32.
-        episode: how often this position had been reset before, int32.
-        step: the game's own count of moments answered, int32.
+        episode: number of resets of this position before the current one, int32.
+        step: number of decision moments that the game had passed, int32.
         event: an ``Event``, uint8.
         seat: the seat concerned or -1, int8.
-        item: a ``Treasure``, ``LevelCard`` or ``Building``, as the event has it, or -1, int8.
+        item: a ``Treasure``, ``LevelCard`` or ``Building``, depending on the event, or -1, int8.
         value: an amount, or -1, int16.
     """
 
@@ -105,14 +105,19 @@ _DTYPES = (np.int32, np.int32, np.int32, np.uint8, np.int8, np.int8, np.int16)
 
 
 class EventLog:
-    """Collects events. ``steps`` and ``episodes`` are the batch's own arrays, read when something is added."""
+    """Collects events.
+
+    Args:
+        steps: (N,) the ``steps`` of the batch, read whenever an event is added.
+        episodes: (N,) the ``episode`` of the batch, likewise.
+    """
 
     def __init__(self, steps: npt.NDArray[np.int32], episodes: npt.NDArray[np.int32]) -> None:
         self.read_from(steps, episodes)
         self._chunks: list[tuple[Any, ...]] = []
 
     def read_from(self, steps: npt.NDArray[np.int32], episodes: npt.NDArray[np.int32]) -> None:
-        """Take the batch's arrays, also after it was copied."""
+        """Read ``step`` and ``episode`` of later events from these arrays."""
         self._steps = steps
         self._episodes = episodes
 
@@ -124,7 +129,7 @@ class EventLog:
         item: npt.NDArray[Any] | int = NOTHING,
         value: npt.NDArray[Any] | int = NOTHING,
     ) -> None:
-        """Append one event for each of ``games``; the other columns are scalars or one entry a game."""
+        """Append one event for each of ``games`` (n,); the other columns are scalars or (n,)."""
         if games.size:
             n = games.size
             columns = (games, self._episodes.take(games), self._steps.take(games), int(event), seat, item, value)
@@ -138,10 +143,14 @@ class EventLog:
         item: npt.NDArray[Any] | int = NOTHING,
         value: npt.NDArray[Any] | int = NOTHING,
     ) -> None:
-        """Append events of several seats at one instant, seats ascending.
+        """Append simultaneous events of several seats, in the order of the seats.
 
-        ``concerned`` (P, n) says for which seats (rows) of which games (columns); ``item`` and ``value`` are scalars or
-        (P, n).
+        Args:
+            event: the kind of event.
+            games: (n,) the games.
+            concerned: (P, n) the seats of the games that have an event, true or not zero.
+            item: a scalar or (P, n).
+            value: a scalar or (P, n).
         """
         for seat, row in enumerate(concerned):
             here = np.flatnonzero(row)
@@ -149,21 +158,21 @@ class EventLog:
                 self.add(event, games.take(here), seat, _entries(item, seat, here), _entries(value, seat, here))
 
     def cards(self, event: Event, games: Ints, seat: int, hand: piles.Pile) -> None:
-        """Append one event for each type in ``hand`` (n,), with how many there are."""
+        """Append one event for each type of treasure in ``hand`` (n,), with the number of cards as its value."""
         for treasure, counts in enumerate(piles.open_(hand)):
             here = np.flatnonzero(counts)
             self.add(event, games.take(here), seat, treasure, counts.take(here))
 
     def mark(self) -> int:
-        """Where the log stands, for ``rewind``."""
+        """The current end of the log, for ``rewind``."""
         return len(self._chunks)
 
     def rewind(self, mark: int) -> None:
-        """Forget what was added since ``mark``; in between nothing else may have been done with the log."""
+        """Remove everything that was added since ``mark``; nothing else may have been done with the log in between."""
         del self._chunks[mark:]
 
     def columns(self) -> EventColumns:
-        """All that has been logged and not drained."""
+        """The log, except what was drained."""
         if len(self._chunks) > 1:
             self._chunks = [tuple(np.concatenate(parts) for parts in zip(*self._chunks, strict=True))]
         if not self._chunks:
@@ -171,13 +180,13 @@ class EventLog:
         return EventColumns(*self._chunks[0])
 
     def drain(self) -> EventColumns:
-        """All that has been logged, which is then forgotten."""
+        """The log since it was last drained; it is then emptied."""
         columns = self.columns()
         self._chunks = []
         return columns
 
     def forget(self, games: Ints) -> None:
-        """Drop the rows of some games."""
+        """Remove the rows of some games."""
         columns = self.columns()
         kept = np.isin(columns.game, games, invert=True)
         self._chunks = [tuple(column[kept] for column in columns)]

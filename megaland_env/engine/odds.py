@@ -1,4 +1,4 @@
-"""Chances that anybody at the table can work out from what is public."""
+"""Probabilities that follow from public information."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SETS = 1 << NUM_LEVEL_CARDS
 
 
 def _deadly_table() -> npt.NDArray[np.uint8]:
-    """(1024, 9, 2, 2): how many cards of a set are deadly by hearts, Soap Makers (no, yes) and jumping (no, yes)."""
+    """(1024, 9, 2, 2): the number of deadly cards in a set, by hearts, Soap Makers (no, yes) and jumping (no, yes)."""
     holds = (np.arange(_SETS)[:, None] >> np.arange(NUM_LEVEL_CARDS)) & 1
     table = np.zeros((_SETS, MAX_HEARTS + 1, 2, 2), np.uint8)
     for soap in range(2):
@@ -35,15 +35,18 @@ _DEADLY = _deadly_table().reshape(-1)
 def fall_chance(
     unseen: npt.NDArray[Any], hearts: npt.NDArray[Any], soap_makers: npt.NDArray[Any], jumping: npt.NDArray[Any] | bool
 ) -> npt.NDArray[np.float32]:
-    """The chance to fall on the next level card (L3, L5, L7).
+    """The probability to fall on the next level card (L3, L5, L7).
+
+    The arguments are broadcast together.
 
     Args:
-        unseen: bit c set: level card c is yet to come this round.
-        hearts: hearts left.
-        soap_makers: whether (or how many) Soap Makers are owned.
+        unseen: the level cards yet to come this round, bit c for card c.
+        hearts: number of hearts left.
+        soap_makers: number of Soap Makers owned, or whether any is.
         jumping: whether the player jumps over the card.
 
-    All broadcast together; 0 where no card is left.
+    Returns:
+        float32; 0 where no card is left.
     """
     unseen = unseen.astype(np.int64)
     owns = np.minimum(soap_makers, 1).astype(np.int64)

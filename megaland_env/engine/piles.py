@@ -2,12 +2,12 @@
 
 There are at most 96 treasures, so no byte ever overflows and piles add, subtract and compare as plain numbers:
 ``discard += carried`` is the rule and the code. The treasure deck, the discard pile and every hand are such words.
-Beside six separate counts this needs a sixth of the NumPy calls, and gives these for a few operations a word:
+This needs a sixth of the NumPy calls that six separate counts would need, and a few operations a word give:
 
 - all running totals at once (a multiplication by ``ONES``), the last of which is the number of cards;
-- which of six counts exceed something (a subtraction from bytes whose top bit is set).
+- which of six counts exceed a number (a subtraction from bytes whose top bit is set).
 
-``open_`` and ``close`` turn words into counts, one row a type, and back.
+``open_`` turns words into counts, one row for each type, and ``close`` turns counts into words.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ EMPTY = constant(0, np.uint64)
 NO_TREASURE = NUM_TREASURES
 
 ONE_CARD = np.array([*(1 << (8 * i) for i in range(NUM_TREASURES)), 0], dtype=np.uint64)
-"""``ONE_CARD[treasure]`` is the pile of that single card; that of ``NO_TREASURE`` is empty."""
+"""The pile of a single card of each type; that of ``NO_TREASURE`` is empty."""
 
 WHOLE_DECK = sum(copies << (8 * i) for i, copies in enumerate(TREASURE_COPIES))
 """All 96 treasures (C2)."""
@@ -50,29 +50,29 @@ def running_totals(piles: Pile) -> Pile:
 
 
 def from_running_totals(totals: Pile) -> Pile:
-    """The reverse of ``running_totals``: each total less the one before."""
+    """The reverse of ``running_totals``: each total minus the one before."""
     return totals - (totals << _8)
 
 
 def last_total(totals: Pile) -> Pile:
-    """How many cards lie in a pile, from its running totals."""
+    """The number of cards in each pile, from its running totals."""
     return totals >> _56
 
 
 def size(piles: Pile) -> Pile:
-    """How many cards lie in each pile."""
+    """The number of cards in each pile."""
     return last_total(running_totals(piles))
 
 
 def count(piles: Pile, treasure: int) -> Pile:
-    """How many cards of one type lie in each pile."""
+    """The number of cards of one type in each pile."""
     counts = piles >> _SHIFTS[treasure]
     counts &= _BYTE
     return counts
 
 
 def types(piles: Pile) -> Pile:
-    """The types that a pile holds at least one of, as a bit set of six: bit i for treasure i."""
+    """The types that are in each pile, as a set of six bits: bit i for treasure i."""
     held = piles + _BELOW_TOPS
     held &= _TOPS
     held >>= _7
@@ -82,10 +82,10 @@ def types(piles: Pile) -> Pile:
 
 
 def card_at(totals: Pile, positions: Pile) -> Bytes:
-    """The treasure at a position (0 to size - 1) of each pile, were its cards sorted in the order of C2.
+    """The treasure at a position (0 to size - 1) of each pile, with its cards sorted in the order of C2.
 
-    That is the first type whose running total exceeds the position, so: the number of types whose total does not. In an
-    empty pile it is 8, which is no treasure.
+    It is the first type whose running total exceeds the position; its number is the number of bytes whose running total
+    does not. For an empty pile that is 8, which is not a treasure.
     """
     passed = positions * ONES
     passed |= _TOPS
@@ -96,7 +96,7 @@ def card_at(totals: Pile, positions: Pile) -> Bytes:
 
 
 def open_(piles: Pile) -> Bytes:
-    """The counts of each type: ``(...)`` words become ``(6, ...)`` small integers (a new array)."""
+    """The counts of each type: ``(...)`` words become ``(6, ...)`` uint8, in a new array."""
     return _bytes(piles)[:NUM_TREASURES].copy()
 
 
@@ -108,7 +108,7 @@ def close(counts: npt.NDArray[Any]) -> Pile:
 
 
 def _bytes(piles: Pile) -> Bytes:
-    """(8, ...): the bytes of contiguous words, as a view wherever the machine is little-endian."""
+    """(8, ...): the bytes of words, the lowest first; a view if the words are contiguous and little-endian."""
     words = np.ascontiguousarray(piles, _LITTLE_ENDIAN)
     bytes_ = words.view(np.uint8).reshape(*piles.shape, 8)
     return bytes_.T if piles.ndim == 1 else bytes_.transpose(piles.ndim, *range(piles.ndim))

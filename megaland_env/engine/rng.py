@@ -1,7 +1,8 @@
-"""Chance by address: every random outcome is a pure function of a game's seed and an address.
+"""Randomness by address: every random outcome is a pure function of a game's seed and an address.
 
-No stream is shared and nothing is pre-shuffled, so a game with seed ``s`` plays the same in any batch, at any position
-in it, and one seat's choice never changes the cards that another will meet. All arithmetic is modulo 2**64.
+No stream of random numbers is shared and nothing is shuffled in advance. So a game with seed ``s`` plays the same in
+any batch and at any position in it, and the choices of one seat never change the cards that another will meet. All
+arithmetic is modulo 2**64.
 
 **The mixer** (the finaliser of SplitMix64)::
 
@@ -15,8 +16,8 @@ in it, and one seat's choice never changes the cards that another will meet. All
     address    = purpose * 2**56 + round * 2**32 + seat * 2**24 + count
     mix(seed, purpose, round, seat, count) = scramble(key(seed) + GOLDEN * address)
 
-with ``purpose < 2**8``, ``round < 2**24``, ``seat < 2**8`` and ``count < 2**24``. ``seat`` is 0 where no seat is
-concerned, ``round`` is 0 where no round is (the first round of a game is 1).
+with ``purpose < 2**8``, ``round < 2**24``, ``seat < 2**8`` and ``count < 2**24``. ``seat`` is 0 if no seat is
+concerned, and ``round`` is 0 if no round is (the first round of a game is 1).
 
 **A choice among n**: ``choose(word, n) = ((word >> 32) * n) >> 32``, for ``n < 2**32`` (its bias is below
 ``n / 2**32``).
@@ -44,29 +45,30 @@ LABORATORY    r      seat  k       weighted draw for Laboratory k (L7)
 STABLE        r      seat  k       weighted draw for the k-th Reptile Stable used on this return (L10)
 POND          r      seat  k       weighted draw for Fishing Pond k (N3)
 LEARNER       0      0     0       among the P seats: where the one learner of an environment sits
-OPPONENT      0      seat  0       who of a weighted pool plays the seat in an environment of one learner
-DEAL          1      seat  k       weighted draw of treasure k that a task begins with (envs/tasks.py)
-DEAL          0      0     k       what else a task begins with
+OPPONENT      0      seat  0       which agent of a weighted pool plays the seat in an environment of one learner
+DEAL          1      seat  k       weighted draw of treasure k that a task begins with (seats/scenarios.py)
+DEAL          0      0     k       other random numbers that a task begins with
 ============  =====  ====  ======  ============================================================================
 
-A draw that finds both piles empty uses up its address all the same. A seat draws at most once at each address.
+A draw from two empty piles uses up its address too. A seat draws at most once at each address.
 
 **Episodes.** The e-th game that a self-resetting slot plays after ``reset(seed=s)`` has the seed
 ``mix(s, EPISODE, 0, 0, e)`` for e >= 1; the game right after the reset (e = 0) has the seed s itself.
 
 **Runs.** A command that plays many games from one base seed s, such as a training run, mixes it first: game (or slot) i
-has the seed ``mix(s, EPISODE, 0, seat, i)``, where ``seat`` is a number of ``Run``, at which nobody sits. So runs with
+has the seed ``mix(s, EPISODE, 0, seat, i)``, where ``seat`` is a number of ``Run``, which no seat has. So runs with
 neighbouring base seeds share no game, and neither do a training run and an evaluation with the same base seed.
 Environments do not mix: game i of ``reset(seed=s)`` has the seed s + i, as in Gymnasium, so base seeds of N
 environments must lie at least N apart.
 
-**Luck of agents** is keyed one way, so that no agent can work back to the game's seed: a word that the agent never sees
-stands both inside the mixer and outside, as in a Davies-Meyer hash. For the ``count``-th decision of a seat::
+**Random numbers of agents** come from a one-way function, so that no agent can compute the game's seed: a word that the
+agent never sees enters both inside the mixer and outside, as in a Davies-Meyer hash. For the ``count``-th decision of a
+seat::
 
     hidden = mix(seed, AGENT, 0, seat, count)
     word j = scramble((hidden ^ key(agent's own seed)) + GOLDEN * j) ^ hidden          j = 1, 2, ...
 
-The seeds of forked games are words of the same form with FORK in the place of AGENT.
+The seeds of forked games are words of the same form, with FORK in place of AGENT.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ _24, _27, _30, _31, _32 = (constant(n, np.uint64) for n in (24, 27, 30, 31, 32))
 
 
 class Purpose(IntEnum):
-    """What a word of chance is for; part of its address."""
+    """The purpose of a random word, which is part of its address."""
 
     MARKET = 1
     FIRST_PLAYER = 2
@@ -152,13 +154,13 @@ def as_words(values: npt.ArrayLike) -> Words:
 
 
 def key(seeds: Words) -> Words:
-    """The scrambled seed that all words of a game are made from."""
+    """The scrambled seed, from which all words of a game are made."""
     return scramble(seeds + GOLDEN)
 
 
 @cache
 def offset(purpose: int, round_: int = 0, seat: int = 0, count: int = 0) -> Words:
-    """``GOLDEN * address``: what an address adds to the key. Addresses are sums, so offsets add up; no dimensions."""
+    """``GOLDEN * address``, without dimensions: what is added to the key. The offsets of parts of an address add up."""
     address = (purpose << 56) + (round_ << 32) + (seat << 24) + count
     return constant(_GOLDEN * address % _MODULUS, np.uint64)
 
@@ -174,41 +176,41 @@ def round_offset(rounds: npt.NDArray[Any]) -> Words:
 
 
 def mix(seeds: npt.ArrayLike, purpose: int, round_: int = 0, seat: int = 0, count: npt.ArrayLike = 0) -> Words:
-    """Words of chance at one address (docstring of the module), for any number of seeds and counts."""
+    """Random words at one address (see the docstring of the module), for any number of seeds and counts."""
     words = key(np.atleast_1d(as_words(seeds)))
     words += offset(purpose, round_, seat)
     return scramble(words + count_offset(np.asarray(count)))
 
 
 def episode_seeds(seeds: npt.ArrayLike, episodes: npt.ArrayLike) -> Words:
-    """The seeds of the e-th episodes of slots that reset themselves; e = 0 is the seed itself."""
+    """The seeds of the e-th episodes of slots that reset themselves; for e = 0 the seed itself."""
     seeds = as_words(seeds)
     episodes = np.asarray(episodes)
     return np.where(episodes == 0, seeds, mix(seeds, Purpose.EPISODE, count=episodes))
 
 
 def run_seeds(seed: int, numbers: npt.ArrayLike, run: Run) -> Words:
-    """The seeds of the games with these numbers in a run with the base seed ``seed`` (docstring of the module).
+    """The seeds of the games with these numbers in a run with the base seed ``seed`` (see the module).
 
     Args:
         seed: any integer.
-        numbers: (n,) integers from 0 to 2**24 - 1, what an address can hold.
-        run: what kind of run it is.
+        numbers: (n,) integers from 0 to 2**24 - 1, the range of ``count`` in an address.
+        run: the kind of run.
 
     Returns:
-        (n,) uint64; no two are equal.
+        (n,) uint64, all different.
     """
     return mix(seed, Purpose.EPISODE, seat=run, count=numbers)
 
 
 @lru_cache(maxsize=1024)
 def agent_key(seed: int) -> Words:
-    """The key of an agent's own seed. Without dimensions."""
+    """The key of an agent's own seed, without dimensions."""
     return key(as_words([seed])).reshape(())
 
 
 def agent_words(hidden: Words, agent: Words, number: npt.NDArray[Any] | int) -> Words:
-    """Word ``number`` (from 1) of an agent's luck (docstring of the module); ``agent`` is its key."""
+    """Random word ``number`` (from 1) of an agent (see the docstring of the module); ``agent`` is its key."""
     words = hidden ^ agent
     words += offset(0, count=number) if isinstance(number, int) else count_offset(number)
     words = scramble(words)
@@ -217,7 +219,7 @@ def agent_words(hidden: Words, agent: Words, number: npt.NDArray[Any] | int) -> 
 
 
 def choose(words: Words, among: npt.NDArray[Any] | int) -> Words:
-    """A choice among ``among`` (0 to ``among - 1``), by multiplication rather than by remainder."""
+    """A choice from 0 to ``among - 1``, by multiplication rather than by remainder."""
     chosen = words >> _32
     chosen *= constant(among, np.uint64) if isinstance(among, int) else among.astype(np.uint64, copy=False)
     chosen >>= _32

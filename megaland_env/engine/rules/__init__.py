@@ -1,7 +1,7 @@
-"""The rules of Megaland, one module a chapter: setup.py (S), treasure.py (D), level.py (L), buy.py (B), night.py (N).
+"""The rules of Megaland, one module per chapter: setup.py (S), treasure.py (D), level.py (L), buy.py (B), night.py (N).
 
-``RULES`` says what happens in each stage, ``ANSWERS`` what follows from each kind of decision, and ``play_on`` carries
-a batch of games from there to the next decision of each.
+``RULES`` has the function of each stage, ``ANSWERS`` the function that carries out each kind of decision. ``play_on``
+runs stages until each game of a batch waits for its next decision.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ASKING: dict[Kind, Stage] = {
 
 
 def play_on(state: GameState, moves: Moves) -> None:
-    """Carry games on, stage by stage, until each waits for a decision or is over."""
+    """Run stages until each of the games waits for a decision or is over."""
     waiting: dict[Stage, list[Ints]] = {}
     while True:
         for stage, games in moves:

@@ -52,7 +52,7 @@ from megaland_env.engine.state import (
 _NOT_FOR_SALE = 255
 _NEXT_HEART_COSTS = np.array([HEART_COSTS.get(held + 1, _NOT_FOR_SALE) for held in range(MAX_HEARTS + 1)], np.uint8)
 _MOST_CARDS = constant(max(BUILDING_COSTS), np.uint8)
-# (7,): bit BUY_b is set if b costs no more than so many treasures.
+# (7,): by a number of treasures, bit BUY_b is set if b costs no more.
 _AFFORDABLE = np.array(
     [
         sum(1 << (BUY_FIRST + b) for b in Building if BUILDING_COSTS[b] <= cards)
@@ -61,7 +61,7 @@ _AFFORDABLE = np.array(
     np.uint64,
 )
 _IS_STAR = np.array([building in STAR_BUILDINGS for building in Building])
-# (3, 1), and (3, 23): what a copy of each pays for the purchase of each building (B6).
+# (3, 1), and (3, 23): the coins that a copy of each pays for the purchase of each building (B6).
 _PAYING_BUILDINGS = np.array([Building.SMITHY, Building.HALL_OF_ELDERS, Building.TOLL_BOOTH])[:, None]
 _COINS_FOR = np.array(
     [SMITHY_COINS * np.isin(BUILDING_COSTS, SMITHY_COSTS), HALL_COINS * ~_IS_STAR, TOLL_COINS * _IS_STAR], np.uint8
@@ -78,7 +78,7 @@ _TYPES = np.arange(NUM_TREASURES, dtype=np.uint8)[:, None]
 
 
 class WildRights(NamedTuple):
-    """B3: how many cards may still stand for any type, (n,) each."""
+    """B3: the numbers (n,) of cards that may still stand for any type."""
 
     eggs: Bytes  # 96 for an owner of an Ostrich Ranch, when buying buildings
     fish: Bytes
@@ -86,7 +86,7 @@ class WildRights(NamedTuple):
 
 
 def begin(state: GameState, games: Ints) -> Moves:
-    """B1: one turn each, from the first player."""
+    """B1: every player takes one turn, starting with the first player."""
     state.level_card[games] = NO_CARD
     state.buyer[games] = state.first_player.take(games)
     return [(Stage.TURN, games)]
@@ -98,7 +98,7 @@ def turn(state: GameState, games: Ints) -> Moves:
     hand = state.home.take(at)
     passing = games[:0]
     if state.config.skip_forced and np.count_nonzero(hand) < games.size:
-        holds = hand != EMPTY  # without a treasure there is nothing to think about
+        holds = hand != EMPTY  # a buyer without treasures can only pass
         passing = part(~holds, games)[0]
         games, at, hand = part(holds, games, at, hand)
         if not games.size:
@@ -133,7 +133,8 @@ def _ask_buyer(state: GameState, games: Ints, at: Ints, kind: Kind, legal: Words
 def wild_rights(state: GameState, at: Ints) -> WildRights | None:
     """B3, C8: each Fish Vendor and each Root Market makes one card wild per round, the Ostrich Ranch every egg.
 
-    ``None`` if nobody owns any of these.
+    Returns:
+        The rights, or ``None`` if no buyer owns any of these buildings.
     """
     owned = state.buildings.reshape(-1).take(_WILD_BUILDINGS * state.coins.size + at)
     if not some(owned):
@@ -147,10 +148,10 @@ def wild_rights(state: GameState, at: Ints) -> WildRights | None:
 
 
 def _usable_for_building(home: Bytes, rights: WildRights | None, paid: Bytes | None = None) -> Bytes:
-    """B2, B3: how many cards of each type (6, n) could still be put to the payment for a building.
+    """B2, B3: the number of cards of each type (6, n) that can still be added to the payment for a building.
 
-    A payment is any set of cards in which those beyond the first of each type are wild, so types limit themselves only:
-    one card of each, and beyond it as many as there are rights for.
+    A payment is any set of cards in which all cards of a type except one are wild. So each type has a limit of its own:
+    one card, plus the number of rights for that type.
     """
     if rights is None:
         usable: Bytes = np.minimum(home, ONE if paid is None else ONE - paid)
@@ -165,7 +166,7 @@ def _usable_for_building(home: Bytes, rights: WildRights | None, paid: Bytes | N
 
 
 def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Bytes, rights: WildRights | None) -> Words:
-    """B4, B5: the bits of the HEART actions that can be paid: one type, at least one of it real, and wild ones."""
+    """B4, B5: the bits of the HEART actions that can be paid, with cards of one type, at least one of them real."""
     cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
     if rights is None:
         can_pay = home >= cost
@@ -182,7 +183,7 @@ def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Bytes, right
 
 def buy(state: GameState, games: Ints, chosen: Bytes) -> Moves:
     """B1: begin to pay for a building or a heart, or pass."""
-    action = np.maximum.reduce(chosen, axis=0)  # the seats that are not asked pass
+    action = np.maximum.reduce(chosen, axis=0)  # all other seats pass, and PASS is 0
     passing = action == _PASS
     shop, act = part(~passing, games, action)
     if not shop.size:
@@ -196,7 +197,7 @@ def buy(state: GameState, games: Ints, chosen: Bytes) -> Moves:
 
 
 def payment(state: GameState, games: Ints) -> Moves:
-    """B2 to B4: the player chooses what to pay with, one treasure at a time, as far as there is a choice."""
+    """B2 to B4: the player chooses what to pay with, one treasure at a time, while there is a choice."""
     at = state.at_seat(state.buyer.take(games), games)
     home = piles.open_(state.home.take(at))
     paid = state.paid.take(games)
@@ -207,11 +208,11 @@ def payment(state: GameState, games: Ints) -> Moves:
         return _pay_automatically(state, games, at, home * legal)
     if not state.config.skip_forced:
         forced = np.zeros(games.size, np.bool_)
-    else:  # exactly one way: all that is usable is needed, or only one type is
+    else:  # there is one way only: every usable card is needed, or one type only is usable
         all_needed = np.add.reduce(usable, axis=0, dtype=np.uint8) == need
         forced = all_needed | (np.add.reduce(legal, axis=0, dtype=np.uint8) == ONE)
     asked, their_seats, types = part(~forced, games, at, legal)
-    if asked.size:  # PASS is no answer here: buying has begun
+    if asked.size:  # PASS is not legal here
         _ask_buyer(state, asked, their_seats, Kind.PAY, bits.from_members(types) << _TO_TREASURES)
         if asked.size == games.size:
             return []
@@ -220,7 +221,7 @@ def payment(state: GameState, games: Ints) -> Moves:
 
 
 def _usable(state: GameState, games: Ints, at: Ints, home: Bytes, paid: Bytes, need: Bytes) -> Bytes:
-    """How many cards of each type (6, n) could still be put to the payment that has begun."""
+    """The number of cards of each type (6, n) that can still be added to the current payment."""
     paying = state.paying.take(games)
     rights = wild_rights(state, at)
     is_heart = paying >= _HEART_FIRST
@@ -235,7 +236,7 @@ def _usable(state: GameState, games: Ints, at: Ints, home: Bytes, paid: Bytes, n
 
 
 def _usable_for_heart(home: Bytes, rights: WildRights | None, paid: Bytes, need: Bytes, treasure: Bytes) -> Bytes:
-    """B4: cards of the named type, and wild ones, of which the last one needed is none if no real one has been paid."""
+    """B4: cards of the named type, and wild ones, except that the last card must be real if none paid so far is."""
     real = treasure == _TYPES
     if rights is None:
         own: Bytes = home * real
@@ -250,7 +251,7 @@ def _usable_for_heart(home: Bytes, rights: WildRights | None, paid: Bytes, need:
 
 
 def can_complete(state: GameState, games: Ints) -> Bools:
-    """B2 to B4: whether what has been paid is part of an allowed payment, and the home hand can complete it."""
+    """B2 to B4: whether the cards paid so far are part of an allowed payment that the home hand can complete."""
     at = state.at_seat(state.buyer.take(games), games)
     home = piles.open_(state.home.take(at))
     paid = piles.open_(state.paid.take(games))
@@ -272,13 +273,13 @@ def can_complete(state: GameState, games: Ints) -> Bools:
 
 
 def _pay_automatically(state: GameState, games: Ints, at: Ints, held: Bytes) -> Moves:
-    """``payment="auto"``: of the legal types the one held most, and among equals the one with most copies."""
+    """``payment="auto"``: pay with the legal type that is held most; if several are, with that of the most copies."""
     order = held.astype(np.uint16) * NUM_TREASURES + _COPIES_RANK * (held > 0)
     return _pay(state, games, at, (order.argmax(axis=0) == _TYPES).astype(np.uint8))
 
 
 def pay(state: GameState, games: Ints, chosen: Bytes) -> Moves:
-    """B2: one treasure of the payment."""
+    """B2: pay one treasure."""
     treasure = np.maximum.reduce(chosen, axis=0) - _TREASURE_FIRST
     at = state.at_seat(state.buyer.take(games), games)
     return _pay(state, games, at, (treasure == _TYPES).astype(np.uint8))
@@ -301,7 +302,7 @@ def _pay(state: GameState, games: Ints, at: Ints, cards: Bytes) -> Moves:
 
 
 def purchase(state: GameState, games: Ints) -> Moves:
-    """The payment is complete: use up wild rights (B3), discard it (B2), and hand over what was bought."""
+    """Complete a purchase: use up wild rights (B3), discard the payment (B2), and hand over what was bought."""
     paying = state.paying.take(games)
     at = state.at_seat(state.buyer.take(games), games)
     paid = state.paid.take(games)
@@ -327,7 +328,7 @@ def purchase(state: GameState, games: Ints) -> Moves:
 
 
 def _hand_over_heart(state: GameState, games: Ints, at: Ints, treasure: Bytes, paid: Words) -> None:
-    """B4: the maximum rises at once; B6: each Hotel pays."""
+    """B4: the maximum of hearts rises at once; B6: each Hotel pays."""
     add_at(state.max_hearts, at, ONE)
     state.heart_supply[games] = state.heart_supply.take(games) - ONE
     if state.log is not None:
@@ -338,7 +339,7 @@ def _hand_over_heart(state: GameState, games: Ints, at: Ints, treasure: Bytes, p
 
 
 def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Bytes) -> None:
-    """B5 and B6: coins count what the buyer owned before; jump tokens are handed out as far as they last."""
+    """B5 and B6: coins depend on what the buyer owned before; jump tokens are given while the supply lasts."""
     if state.log is not None:
         state.log.add(Event.BUY, games, state.buyer.take(games), building)
     _gain_buyer(state, games, at, BUILDING_COINS.take(building), building)
@@ -360,7 +361,7 @@ def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Bytes
 
     add_at(state.buildings, building.astype(np.int64) * state.coins.size + at, ONE)
     add_at(state.num_buildings, at, ONE)
-    shelf = state.at_seat(building, games)  # (23, N) has a building in the place of the seat
+    shelf = state.at_seat(building, games)  # (23, N) has a building where other arrays have a seat
     left = state.building_supply.take(shelf) - ONE
     put_at(state.building_supply, shelf, left)
     bit = buy_bit(building)
@@ -373,7 +374,7 @@ def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Bytes
 def _gain_buyer(
     state: GameState, games: Ints, at: Ints, amounts: npt.NDArray[np.integer], building: Bytes | Building
 ) -> None:
-    """Pay ``amounts`` (n,) of coins to the buyers for a building."""
+    """Pay ``amounts`` (n,) of coins to the buyers, and log the building that they come from."""
     add_at(state.coins, at, amounts.astype(np.int16))
     if state.log is not None:
         here = indices_where(amounts)
@@ -383,7 +384,7 @@ def _gain_buyer(
 
 
 def end_turn(state: GameState, games: Ints) -> Moves:
-    """B1: the buyer passes; the next one clockwise, or the end of the phase after the last."""
+    """B1: the buyer passes; the next player clockwise has a turn, or the phase ends."""
     buyer = state.buyer.take(games)
     if state.log is not None:
         state.log.add(Event.PASS, games, buyer)

@@ -1,7 +1,7 @@
-"""How a game goes on: stages that need no decision, and how a decision is asked for.
+"""The flow of a game: the stages, and what the rules of all of them need, such as asking for a decision.
 
-Each rule is a function of the state and of the games it applies to; it returns where those games go next. A game that
-waits for a decision goes nowhere until it is answered.
+Each rule is a function of the state and of the games that it applies to. It changes the state, and returns the next
+stages of those games. A game that waits for a decision has no next stage until the decision is made.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from megaland_env.engine.state import KINDS, PASS_ONLY, GameState, add_at, indic
 
 
 class Stage(IntEnum):
-    """What happens next in a game.
+    """The stages of a game, which follow each other without a decision.
 
-    The order is that in which a batch is worked through, which no game can notice: the earliest stage that any game
-    waits in is run first, so that games that went different ways meet again before the long ones. A step works once
-    through the level, once through buying and the night, and once more through the level for the games that begin a
-    new round.
+    Their order affects speed only, never a game: of the stages that games wait for, the earliest is run first, so that
+    games on different paths meet again before the expensive stages. A step runs once through the level, once through
+    buying and the night, and once more through the level for the games that begin a new round.
     """
 
     STABLES = 0  # L10
@@ -50,21 +49,21 @@ class Stage(IntEnum):
 
 
 Moves = list[tuple[Stage, Ints]]
-"""Which games go on with which stage."""
+"""Stages, each with the games (n,) that go on with it."""
 
 Rule = Callable[[GameState, Ints], Moves]
-"""What happens in a stage."""
+"""The function of a stage."""
 
 Answer = Callable[[GameState, Ints, Bytes], Moves]
-"""What follows from a decision: the third argument is (P, n), the action of each seat, PASS where it was not asked."""
+"""The function that carries out a decision. Its third argument is (P, n): the actions, PASS for seats not asked."""
 
 
-# What follows each seat clockwise, by the number of seats.
+# The seat to the left of each, by the number of seats.
 _LEFT_OF = [np.roll(np.arange(seats, dtype=np.int8), -1) for seats in range(MAX_PLAYERS + 1)]
 
 
 def left_of(state: GameState, seats: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
-    """(n,): the next of each of ``seats`` clockwise."""
+    """(n,): the seats to the left of ``seats`` (n,), the next ones clockwise."""
     return _LEFT_OF[state.num_players].take(seats)
 
 
@@ -85,7 +84,7 @@ _ANY.flags.writeable = _NONE.flags.writeable = False
 
 def any_seat(mask: npt.NDArray[Any]) -> Bools:
     """(n,): the games in which ``mask`` (P, n) is true, or not zero, for any seat."""
-    if mask.shape[1] == 1:  # for one game it is sooner counted
+    if mask.shape[1] == 1:  # for one game counting is faster
         return _ANY if some(mask) else _NONE
     return np.logical_or.reduce(mask, axis=0)  # type: ignore[no-any-return]
 
@@ -101,9 +100,15 @@ def split(games: Ints, chosen: Bools) -> tuple[Ints, Ints]:
 
 
 def ask(state: GameState, games: Ints, at: Ints, kind: Kind, asked: Bools, legal: Words) -> Ints:
-    """Let games wait for the decision of the seats that ``asked`` (P, n) marks; the games without any are returned.
+    """Ask for a decision, and return the games in which no seat is asked.
 
-    ``legal`` are the actions of the seats that are asked: (P, n), or without dimensions.
+    Args:
+        state: the batch.
+        games: (n,) the games.
+        at: ``state.at(games)``.
+        kind: the kind of decision.
+        asked: (P, n) the seats that must decide.
+        legal: the legal actions of the seats that are asked: (P, n), or without dimensions.
     """
     waits = any_seat(asked)
     waiting = np.count_nonzero(waits)
@@ -123,7 +128,7 @@ def ask(state: GameState, games: Ints, at: Ints, kind: Kind, asked: Bools, legal
 
 
 def gain(state: GameState, games: Ints, at: Ints, amounts: npt.NDArray[Any], building: Building) -> None:
-    """Pay ``amounts`` (P, n) of coins for a building."""
+    """Pay ``amounts`` (P, n) of coins to the owners of a building."""
     add_at(state.coins, at, amounts.astype(np.int16))
     if state.log is not None:
         state.log.seats(Event.COINS, games, amounts, item=int(building), value=amounts)

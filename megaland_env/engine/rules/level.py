@@ -30,15 +30,15 @@ from megaland_env.engine.state import NO, ONE, PASS_ONLY, YES, ZERO, GameState, 
 _JUMP_OR_NOT = constant(1 << PASS | 1 << JUMP, np.uint64)
 _TRADE_OR_NOT = constant(1 << PASS | 1 << TRADE, np.uint64)
 _STAY_OR_LEAVE = constant(1 << STAY | 1 << LEAVE, np.uint64)
-# (10,): the address of the draw that follows when so many level cards have been seen this round.
+# (10,): the address of the next draw, by the number of level cards seen this round.
 _ENTER_OR_STAY = np.array(
     [rng.offset(Purpose.ENTER), *(rng.offset(Purpose.STAY, count=seen - 1) for seen in range(1, NUM_LEVEL_CARDS))]
 )
-# (10,): the address of the draw that a level card brings, for the two that bring one.
+# (10,): the address of the draw that a level card causes; 0 for cards that cause none.
 _EXTRA_DRAW = np.zeros(NUM_LEVEL_CARDS, np.uint64)
 _EXTRA_DRAW[LevelCard.TREASURE_BOX] = rng.offset(Purpose.BOX)
 _EXTRA_DRAW[LevelCard.SLUDGE_CREATURE] = rng.offset(Purpose.SOAP)
-# (11,): the address of the reveal when so many level cards have been seen this round.
+# (11,): the address of the next reveal, by the number of level cards seen this round.
 _REVEAL = np.array([rng.offset(Purpose.REVEAL, count=seen) for seen in range(NUM_LEVEL_CARDS + 1)])
 _NTH_UNSEEN = bits.NTH_BIT_OF_TEN.reshape(-1)
 _PASS, _LEAVE, _JUMP = constant(PASS, np.uint8), constant(LEAVE, np.uint8), constant(JUMP, np.uint8)
@@ -64,7 +64,7 @@ def enter(state: GameState, games: Ints) -> Moves:
 
 
 def draw_inside(state: GameState, games: Ints) -> Moves:
-    """L1 and L9: who is in the level, having entered or stayed, draws a treasure; then comes L2.
+    """L1 and L9: every player in the level, having entered or stayed, draws a treasure; then comes L2.
 
     L12: phase 1 ends when nobody is in the level.
     """
@@ -79,7 +79,7 @@ def draw_inside(state: GameState, games: Ints) -> Moves:
 
 
 def before_card(state: GameState, games: Ints) -> Moves:
-    """L2: who is in the level and owns a jump token may jump over the coming card."""
+    """L2: a player in the level who owns a jump token may jump over the coming card."""
     at = state.at(games)
     can_jump = state.in_level.take(at) & (state.jumps.take(at) > ZERO)
     return [(Stage.REVEAL, ask(state, games, at, Kind.JUMP, can_jump, _JUMP_OR_NOT))]
@@ -138,10 +138,10 @@ def _meet_temple(state: GameState, games: Ints, inside: Bools) -> None:
 
 
 def _extra_draws(state: GameState, at: Ints, card: Bytes, inside: Bools) -> Bools:
-    """Who draws for the card (P, n).
+    """The players (P, n) who draw a treasure because of the card.
 
-    L6: for the Treasure Box, everyone still in the level; L5: for the Sludge Creature, an owner of Soap Makers, jumping
-    or not; C8: copies do not add up.
+    L6: for the Treasure Box, every player in the level; L5: for the Sludge Creature, an owner of Soap Makers, whether
+    jumping or not; C8: a second copy has no further effect.
     """
     draws: Bools = state.buildings[Building.SOAP_MAKERS].take(at) > ZERO
     draws |= card == _TREASURE_BOX
@@ -150,7 +150,7 @@ def _extra_draws(state: GameState, at: Ints, card: Bytes, inside: Bools) -> Bool
 
 
 def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: Bytes) -> Moves:
-    """L5: hearts stop at 0; L7: whose hearts reach 0 falls."""
+    """L5: hearts stop at 0; L7: a player whose hearts reach 0 falls."""
     if not some(hurt):
         return after_card(state, games)
     hearts = state.hearts.take(at)
@@ -167,7 +167,7 @@ def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: B
 
 
 def _fall(state: GameState, games: Ints, fell: Bools) -> Moves:
-    """L7: what a fall brings before anybody is asked."""
+    """L7: the consequences of a fall that need no decision."""
     at = state.at(games)
     put_at(state.in_level, at, state.in_level.take(at) & ~fell)
     put_at(state.falling, at, fell)
@@ -191,13 +191,13 @@ def _fall(state: GameState, games: Ints, fell: Bools) -> Moves:
 
 
 def _neighbours_fallen(fell: Bools) -> Bytes:
-    """L7: how many of each seat's neighbours fell; with two players the one neighbour counts once."""
+    """L7: the number of neighbours of each seat who fell; with two players the one neighbour counts once."""
     left = np.roll(fell, -1, axis=0).astype(np.uint8)
     return left if len(fell) == 2 else left + np.roll(fell, 1, axis=0)
 
 
 def huts(state: GameState, games: Ints) -> Moves:
-    """L7: owners of Herb Huts choose what to keep of more cards than they have huts."""
+    """L7: owners of Herb Huts who carry more cards than they have huts choose which to keep."""
     done = ask_picks(state, games, Kind.HERB_HUT, state.carried)
     if done.size:
         keep_picked(state, done, state.carried)
@@ -211,7 +211,7 @@ def keep_one(state: GameState, games: Ints, chosen: Bytes) -> Moves:
 
 
 def laboratories(state: GameState, games: Ints) -> Moves:
-    """L7: after all have discarded (D2), each Laboratory of who fell draws a treasure into the home hand."""
+    """L7: after all have discarded (D2), each Laboratory of a player who fell draws a treasure into the home hand."""
     at = state.at(games)
     draws = state.buildings[Building.LABORATORY].take(at) * state.falling.take(at)
     if some(draws):
@@ -222,7 +222,7 @@ def laboratories(state: GameState, games: Ints) -> Moves:
 
 
 def after_card(state: GameState, games: Ints) -> Moves:
-    """L4: what is left to do for the card: the rabbit, or L9."""
+    """L4: the rest of the card: the rabbit, or L9."""
     met_rabbit = state.level_card.take(games) == _RABBIT
     if not some(met_rabbit):
         return [(Stage.STAY_OR_LEAVE, games)]
@@ -231,7 +231,7 @@ def after_card(state: GameState, games: Ints) -> Moves:
 
 
 def meet_rabbit(state: GameState, games: Ints) -> Moves:
-    """L8: who is still in the level and carries 3 carrots may trade them."""
+    """L8: a player still in the level who carries 3 carrots may trade them."""
     at = state.at(games)
     can_trade = state.in_level.take(at) & (piles.count(state.carried.take(at), Treasure.CARROT) >= _RABBIT_CARROTS_WORD)
     return [(Stage.STAY_OR_LEAVE, ask(state, games, at, Kind.RABBIT, can_trade, _TRADE_OR_NOT))]
@@ -252,7 +252,7 @@ def trade(state: GameState, games: Ints, chosen: Bytes) -> Moves:
 
 
 def stay_or_leave(state: GameState, games: Ints) -> Moves:
-    """L9: everyone still in the level chooses; L11: unless all ten cards have been seen; L12: or nobody is left."""
+    """L9: every player still in the level chooses; L11: unless all ten cards are seen; L12: or nobody is left."""
     at = state.at(games)
     if some(state.jumping.take(at)):
         put_at(state.jumping, at, NO)  # the card is resolved
@@ -268,13 +268,13 @@ def stay_or_leave(state: GameState, games: Ints) -> Moves:
 
 
 def run(state: GameState, games: Ints, chosen: Bytes) -> Moves:
-    """L9: who leaves goes home first; then who stays draws."""
+    """L9: players who leave go home first; then those who stay draw."""
     leaving = chosen == _LEAVE
     return _go_home(state, games, state.at(games), leaving)
 
 
 def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
-    """L9: the carried treasures move home, a Bazaar pays for 5 of them or more; L10: the Reptile Stables are ready."""
+    """L9: the carried treasures move home, and a Bazaar pays for 5 or more; L10: then come the Reptile Stables."""
     carried = state.carried.take(at)
     brought = carried * leaving
     inside = state.in_level.take(at)
@@ -311,7 +311,7 @@ def _log_stay_or_home(state: GameState, games: Ints, inside: Bools, leaving: Boo
 
 
 def stables(state: GameState, games: Ints) -> Moves:
-    """L10: each Reptile Stable in turn may swap a treasure at home; an empty home hand is not asked."""
+    """L10: each Reptile Stable in turn may swap a treasure at home; a player with an empty home hand is not asked."""
     at = state.at(games)
     home = piles.types(state.home.take(at))
     left = state.picks_left.take(at) * (home != _NO_TYPE)

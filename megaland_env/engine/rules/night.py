@@ -38,7 +38,7 @@ def night(state: GameState, games: Ints) -> Moves:
 
 
 def storing(state: GameState, games: Ints) -> Moves:
-    """N2: who has more treasures than buildings chooses which to keep; all store before anything is drawn."""
+    """N2: a player with more treasures than buildings chooses which to keep; all store before anything is drawn."""
     done = ask_picks(state, games, Kind.STORE, state.home)
     if done.size:
         keep_picked(state, done, state.home)
@@ -52,7 +52,7 @@ def store_one(state: GameState, games: Ints, chosen: Bytes) -> Moves:
 
 
 def moon(state: GameState, games: Ints) -> Moves:
-    """N3: moon buildings; N4: all is restored; N5: the end, or the next round."""
+    """N3: moon buildings pay; N4: hearts and the level deck are restored; N5: the end, or the next round."""
     at = state.at(games)
     for building, coins in MOON_COINS.items():
         owned = state.buildings[building].take(at)
@@ -74,7 +74,7 @@ def moon(state: GameState, games: Ints) -> Moves:
 
 
 def _end(state: GameState, games: Ints, at: Ints) -> Moves:
-    """N5: with 20 coins or more the game is over and whoever has most wins, tied players equally; D4: the cut-off."""
+    """N5: at 20 coins the game is over, and the player with the most coins wins, or all that tie; D4: the cut-off."""
     coins = state.coins.take(at)
     most = np.maximum.reduce(coins, axis=0)
     won = most >= _WINNING_COINS

@@ -1,7 +1,7 @@
-"""Choosing several treasures to keep, one at a time: the Herb Hut (L7) and storing (N2).
+"""Picking several treasures to keep, one at a time, for the Herb Hut (L7) and for storing (N2).
 
-In each moment every seat with ``picks_left`` picks one card of its hand (D3); what it has picked stays there, counted
-in ``picked``, until all have finished.
+In each decision moment every seat with ``picks_left`` picks one card of its hand (D3). The cards picked are counted in
+``picked``, and stay in the hand until all seats have finished.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ _LOWEST = np.array(
 
 
 def ask_picks(state: GameState, games: Ints, kind: Kind, hands: Words) -> Ints:
-    """Ask for the next pick of each seat that has one; the games in which all have finished are returned.
+    """Ask for the next pick of each seat that has one, and return the games in which all seats have finished.
 
     Args:
+        state: the batch.
+        games: (n,) the games.
+        kind: the kind of decision.
         hands: the hand that is picked from, ``state.carried`` or ``state.home``.
     """
     at = state.at(games)
@@ -43,7 +46,7 @@ def ask_picks(state: GameState, games: Ints, kind: Kind, hands: Words) -> Ints:
 
 
 def _pick_what_there_is(state: GameState, games: Ints, hands: Words) -> None:
-    """Every hand that is still picked from holds one type: all picks that are left go to it, unasked."""
+    """Make the remaining picks without a decision, in games in which every hand with picks left holds one type only."""
     at = state.at(games)
     types = piles.types(hands.take(at) - state.picked.take(at))
     add_at(state.picked, at, piles.ONE_CARD.take(_lowest(types)) * state.picks_left.take(at))
@@ -51,7 +54,7 @@ def _pick_what_there_is(state: GameState, games: Ints, hands: Words) -> None:
 
 
 def take_picks(state: GameState, games: Ints, chosen: Bytes, hands: Words) -> None:
-    """Carry out one pick of every seat that has one: the chosen card, or the only one where it was not asked."""
+    """Carry out one pick of every seat that has one: the chosen type, or the only one if the seat was not asked."""
     at = state.at(games)
     picks = state.picks_left.take(at)
     picking = picks > ZERO
@@ -62,12 +65,12 @@ def take_picks(state: GameState, games: Ints, chosen: Bytes, hands: Words) -> No
 
 
 def _lowest(types: Words) -> Bytes:
-    """The first treasure of each set of types; ``NO_TREASURE`` of an empty one."""
+    """The first treasure of each set of types; ``NO_TREASURE`` for an empty set."""
     return _LOWEST.take(types.view(np.int64))
 
 
 def keep_picked(state: GameState, games: Ints, hands: Words) -> None:
-    """When all have finished: what was picked is the home hand, or joins it; the rest of the hand is discarded."""
+    """Move the picked cards to the home hand and discard the rest of the hand, when all seats have finished."""
     at = state.at(games)
     picked = state.picked.take(at)
     hand = hands.take(at) * (picked > EMPTY)
@@ -79,7 +82,7 @@ def keep_picked(state: GameState, games: Ints, hands: Words) -> None:
 
 
 def discard_hands(state: GameState, games: Ints, kept: Words, discarded: Words) -> None:
-    """Put ``discarded`` (P, n) on the discard pile, and log it beside what was kept, seat by seat."""
+    """Put ``discarded`` (P, n) on the discard pile; log for each seat what was kept and what was discarded."""
     state.discard[games] = state.discard.take(games) + np.add.reduce(discarded, axis=0)
     if state.log is not None:
         for seat in range(state.num_players):

@@ -32,7 +32,7 @@ _SPREAD_COSTS = {1, 2, 3, 4, 5}
 
 
 def new_games(state: GameState, games: Ints, seeds: Words) -> Moves:
-    """Set games up, one for each seed."""
+    """Set up games, one for each seed."""
     state.clear(games)
     state.seeds[games] = seeds
     state.keys[games] = rng.key(seeds)
@@ -51,7 +51,7 @@ def new_games(state: GameState, games: Ints, seeds: Words) -> Moves:
 
 
 def _set_out_market(state: GameState, games: Ints, seeds: Words) -> None:
-    """S1: six star buildings, and seven normal ones, named by the configuration or drawn."""
+    """S1: six star buildings, and seven normal ones, which the configuration names or which are drawn."""
     sets = markets(state.config)
     drawn = rng.choose(rng.mix(seeds, Purpose.MARKET), len(sets)).astype(np.int64)
     offered = sets.take(drawn)
@@ -67,12 +67,12 @@ def _set_out_market(state: GameState, games: Ints, seeds: Words) -> None:
 
 
 def copies_of(config: MegalandConfig) -> tuple[int, ...]:
-    """How many copies of each of the 23 buildings there are when it is on offer (C6, C7)."""
+    """The number of copies of each of the 23 buildings, if it is on offer (C6, C7)."""
     return (*config.star_copies, *(NORMAL_COPIES for _ in NORMAL_BUILDINGS))
 
 
 def markets(config: MegalandConfig) -> Words:
-    """All markets that a configuration allows, as sets of BUY bits with the stars, in lexicographic order."""
+    """All markets that a configuration allows, as sets of BUY bits including the stars, in lexicographic order."""
     named = config.market_buildings
     return _markets(config.market if isinstance(config.market, str) else "named", named)
 
@@ -93,7 +93,7 @@ def _supplies(config: MegalandConfig) -> Bytes:
 
 
 def _draw_first_player(state: GameState, games: Ints, seeds: Words) -> None:
-    """S2: drawn at random, or set by the configuration."""
+    """S2: the first player is drawn at random, or set by the configuration."""
     if state.config.first_player is None:
         first = rng.choose(rng.mix(seeds, Purpose.FIRST_PLAYER), state.num_players).astype(np.int8)
     else:

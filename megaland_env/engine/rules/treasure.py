@@ -20,17 +20,17 @@ _FROM = [np.add.outer(np.arange(seats), np.arange(seats)) % max(seats, 1) for se
 
 
 def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words, into: Words) -> None:
-    """D2: several seats draw at one event, in order from the first player, each all of its draws one after the other.
+    """D2: several seats draw at the same event, in order from the first player, each making all of its draws in turn.
 
     Args:
         games: (n,) the games concerned.
-        times: (P, n) how many treasures each seat draws; booleans will do.
-        address: ``rng.offset`` of the first draw of each seat, without the seat: a scalar, (n,) or (P, n). Every
-            further draw of a seat counts up.
-        into: the hands that they go to, ``state.carried`` or ``state.home``.
+        times: (P, n) number of treasures that each seat draws; may be bool.
+        address: ``rng.offset`` of the first draw of each seat, without the seat: a scalar, (n,) or (P, n). The
+            ``count`` of the address increases with every further draw of the seat.
+        into: the hands that the treasures go to, ``state.carried`` or ``state.home``.
     """
     players, n = times.shape
-    # In the order of drawing: place 0 is the first player's.
+    # Rows are in the order of drawing: row 0 is the first player.
     seats = _FROM[players].take(state.first_player.take(games), axis=1)
     here = seats * n
     here += np.arange(n)
@@ -61,14 +61,24 @@ def draw(state: GameState, games: Ints, times: npt.NDArray[Any], address: Words,
 def _draw_one(state: GameState, games: Ints, seats: Ints, draws: Bools, words: Words, totals: Words) -> Words:
     """D1: one draw in each game where ``draws`` (n,) is true, uniform over the cards left in the deck.
 
-    All games are computed, since that is sooner done than picking out those that draw. ``totals`` (n,) are the running
-    totals of the decks, and are brought up to date. Returns (n,): the card drawn, as a pile.
+    The draw is computed for all games, which is faster than selecting those that draw.
+
+    Args:
+        state: the batch.
+        games: (n,) the games.
+        seats: (n,) the seats, for the log.
+        draws: (n,) bool, whether the seat draws.
+        words: (n,) the random words.
+        totals: (n,) the running totals of the decks; updated in place.
+
+    Returns:
+        (n,) the card drawn, as a pile.
     """
     left = piles.last_total(totals)
     if np.count_nonzero(left) < games.size:
         _reshuffle(state, games, draws, totals, left)
     treasure = piles.card_at(totals, rng.choose(words, left))
-    card: Words = piles.ONE_CARD.take(treasure, mode="clip")  # with nothing left it points past the treasures: no card
+    card: Words = piles.ONE_CARD.take(treasure, mode="clip")  # NO_TREASURE, an empty pile, if no card is left
     card *= draws
     totals -= piles.running_totals(card)
     if state.log is not None:
@@ -82,8 +92,8 @@ def _draw_one(state: GameState, games: Ints, seats: Ints, draws: Bools, words: W
 def _reshuffle(state: GameState, games: Ints, draws: Bools, totals: Words, left: Words) -> None:
     """D1: when a draw finds the deck empty, and not before, the discard pile becomes the deck.
 
-    No order is stored, since the cards of a face-down pile are exchangeable. ``totals`` and ``left`` (n,) are brought
-    up to date; where the discard pile is empty too, the deck stays empty.
+    No order is stored, since the cards of a face-down pile are exchangeable. ``totals`` and ``left`` (n,) are updated
+    in place. If the discard pile is empty too, the deck stays empty.
     """
     empty = indices_where(draws & (left == EMPTY))
     if not empty.size:
