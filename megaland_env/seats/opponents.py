@@ -16,7 +16,7 @@ import numpy.typing as npt
 from megaland_env.agent import Agent, make_agent
 from megaland_env.decisions import Decisions
 from megaland_env.engine import rng
-from megaland_env.engine.state import indices_where, put_at
+from megaland_env.seats.asking import answers_of, ask_agents
 
 OpponentSpec = (
     str
@@ -183,13 +183,8 @@ class Seating:
             ValueError: an agent answered with something else than an integer for each decision.
         """
         if len(self.agents) == 1:
-            return _answers(self.agents[0], decisions)
-        chosen = np.zeros(len(decisions), np.int64)
-        deciding = self.player.reshape(-1).take(at)
-        for number in indices_where(np.bincount(deciding)):
-            their = indices_where(deciding == number)
-            put_at(chosen, their, _answers(self.agents[number], decisions[their]))
-        return chosen
+            return answers_of(self.agents[0], decisions)
+        return ask_agents(self.agents, decisions, self.player.reshape(-1).take(at))
 
     def restore(self, player: npt.ArrayLike, agents: Sequence[Agent]) -> None:
         """Go back to where ``player`` and ``agents`` were; who plays in games to come is as it is here."""
@@ -212,16 +207,6 @@ def _name_of(agent: str | Agent) -> str:
 
 def _position(agent: Agent, agents: Sequence[Agent]) -> int:
     return next(position for position, other in enumerate(agents) if other is agent)
-
-
-def _answers(agent: Agent, decisions: Decisions) -> npt.NDArray[np.int64]:
-    answers = np.asarray(agent.act(decisions))
-    if answers.shape != (len(decisions),) or answers.dtype.kind not in "iu":
-        raise ValueError(
-            f"the opponent {type(agent).__name__} answered {len(decisions)} decisions with {answers.dtype} of shape "
-            f"{answers.shape}; it must give one integer for each"
-        )
-    return answers.astype(np.int64, copy=False)
 
 
 def _make_each(entries: Sequence[str | Agent]) -> tuple[Agent, ...]:

@@ -149,7 +149,7 @@ def fail(actions: Any, buys: Any) -> Any:
 
 
 WRONG_ANSWERS = {
-    "short": (lambda actions, buys: actions[1:], r"answered \d+ decisions with int64 \(\d+,\)"),
+    "short": (lambda actions, buys: actions[1:], r"answered \d+ decisions with int64 of shape \(\d+,\)"),
     "column": (lambda actions, buys: actions[:, None], r"answered \d+ decisions with int64"),
     "floats": (lambda actions, buys: actions / 1, r"answered \d+ decisions with float64"),
     "nothing": (lambda actions, buys: None, r"answered \d+ decisions with object"),

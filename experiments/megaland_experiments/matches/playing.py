@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from megaland_env.agent import Agent, make_agent
 from megaland_env.cards import WINNING_COINS
 from megaland_env.engine import rng
 from megaland_env.rewards import win_shares
+from megaland_env.seats.asking import ask_owners, one_integer_each
 
 DEFAULT_BATCH = 32_768
 """Games played at once: enough for the engine to be fast; they take some tens of megabytes."""
@@ -150,15 +151,15 @@ def play(
     busy = np.ones(slots, np.bool_)  # (slots,) the slots that have not run out of games
     asked = np.zeros((slots, seats), np.int32)
     started, finished, next_report, reported = slots, 0, 0.0, 0.0
+
+    def ask(agent: int, own: Decisions) -> npt.NDArray[np.int64]:
+        return _answers(made[agent], called[agent], own, games.seeds)
+
     while finished < number:
         decisions = games.decisions()
         asked += games.active
         owners = line_ups[playing[decisions.game], decisions.seat]
-        answers = np.zeros(len(decisions), np.uint8)
-        for agent in np.flatnonzero(np.bincount(owners)).tolist():
-            rows = np.flatnonzero(owners == agent)
-            mine = decisions if rows.size == owners.size else decisions[rows]
-            answers[rows] = _answers(made[agent], called[agent], mine, games.seeds)
+        answers = ask_owners(decisions, owners, ask).astype(np.uint8)
         if watcher is not None:
             watcher.before(games, playing, decisions, answers)
         games.step(games.scatter(decisions, answers))
@@ -220,21 +221,18 @@ def _checked(
     return words, lines.astype(np.int64)
 
 
-def _answers(
-    agent: Agent, name: str, decisions: Decisions, seeds: npt.NDArray[np.uint64]
-) -> npt.NDArray[np.integer[Any]]:
+def _answers(agent: Agent, name: str, decisions: Decisions, seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
     """(M,) the agent's answers, known to be legal."""
     own = decisions[np.arange(len(decisions))]  # what it writes there changes nothing here
     try:
-        answers = np.asarray(agent.act(own))
+        given = np.asarray(agent.act(own))
     except (Exception, SystemExit) as error:
         where = _describe(_failing(agent, decisions), seeds)
         raise AgentError(f"agent {name!r} raised {type(error).__name__}: {error}; it was asked {where}") from error
-    if answers.shape != (len(decisions),) or answers.dtype.kind not in "iu":
-        raise AgentError(
-            f"agent {name!r} answered {len(decisions)} decisions with {answers.dtype} {answers.shape}, "
-            f"not with integers ({len(decisions)},), one for each; the first is {_describe(decisions[:1], seeds)}"
-        )
+    try:
+        answers = one_integer_each(given, len(decisions), f"agent {name!r}")
+    except ValueError as error:
+        raise AgentError(f"{error}; the first is {_describe(decisions[:1], seeds)}") from None
     exists = (answers >= 0) & (answers < NUM_ACTIONS)
     legal = exists & (decisions.legal_bits >> np.where(exists, answers, 0).astype(np.uint64) & np.uint64(1) == 1)
     if not legal.all():

@@ -17,6 +17,7 @@ from megaland_env import Building, Kind, MegalandConfig, MegalandGames, View
 from megaland_env.agent import make_agent
 from megaland_env.cards import MAX_PLAYERS, MIN_PLAYERS, START_HEARTS, WINNING_COINS
 from megaland_env.engine import rng
+from megaland_env.seats.asking import ask_agents
 from megaland_experiments.options import Parser, whole_number
 
 Floats = npt.NDArray[np.float64]
@@ -58,11 +59,7 @@ def play(players: int, games: int, seed: int) -> tuple[Floats, Floats]:
             of_game.append(new)
         decisions = batch.decisions()
         owners = line_ups[decisions.game, decisions.seat]
-        answers = np.zeros(len(decisions), np.int64)
-        for number, agent in enumerate(agents):
-            rows = np.flatnonzero(owners == number)
-            answers[rows] = agent.act(decisions[rows])
-        batch.step(batch.scatter(decisions, answers))
+        batch.step(batch.scatter(decisions, ask_agents(agents, decisions, owners)))
     return np.concatenate(measured), batch.win_shares[np.concatenate(of_game)]
 
 

@@ -30,6 +30,7 @@ from megaland_env.cards import MAX_PLAYERS, MIN_PLAYERS
 from megaland_env.engine import rng
 from megaland_env.files import read_json, write_json
 from megaland_env.outside_text import printable
+from megaland_env.seats.asking import ask_agents
 from megaland_experiments.options import Parser, opponents_from, whole_number
 from megaland_experiments.shared.output import check_writable, decoration, going_on, say, screen
 from megaland_experiments.shared.progress import duration
@@ -132,14 +133,9 @@ class ThresholdVariants:
         ]
         self._games = games
 
-    def act(self, decisions: Decisions) -> npt.NDArray[np.uint8]:
+    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
         """Choose actions (M,)."""
-        actions = np.zeros(len(decisions), np.uint8)
-        variant = decisions.game // self._games
-        for number in np.unique(variant):
-            rows = np.flatnonzero(variant == number)
-            actions[rows] = self._agents[number].act(decisions[rows])
-        return actions
+        return ask_agents(self._agents, decisions, decisions.game // self._games)
 
 
 AGENTS: dict[str, tuple[Callable[[], list[Tunable]], Callable[[Sequence[Mapping[str, float]], int], Agent]]] = {
@@ -165,15 +161,11 @@ def strengths(
         batch.reset(np.tile(seeds, len(variants)))
         sits = np.tile(number % players, len(variants))  # seat of the variant: each seat once per seed
         candidate = make(variants, games_each)
+        agents = [candidate, *opponents]
         while len(decisions := batch.decisions()):
             place = (decisions.seat - sits[decisions.game]) % players
-            who = np.where(place == 0, -1, (place - 1) % len(opponents))
-            actions = np.zeros(len(decisions), np.uint8)
-            for player in np.unique(who):
-                rows = np.flatnonzero(who == player)
-                agent = candidate if player < 0 else opponents[player]
-                actions[rows] = agent.act(decisions[rows])
-            batch.step(batch.scatter(decisions, actions))
+            owners = np.where(place == 0, 0, 1 + (place - 1) % len(opponents))
+            batch.step(batch.scatter(decisions, ask_agents(agents, decisions, owners)))
         own = batch.win_shares[np.arange(sits.size), sits]
         total += players * own.reshape(len(variants), games_each).mean(axis=1)
     return total / (MAX_PLAYERS - MIN_PLAYERS + 1)
