@@ -12,7 +12,8 @@ code. The description says how the network is built, what its inputs and outputs
       "provenance": {...}
     }
 
-The weights of layer i are ``layers.i.weight`` (outputs, inputs) and ``layers.i.bias`` (outputs,), float32.
+The weights of layer i are ``layers.i.weight`` (outputs, inputs) and ``layers.i.bias`` (outputs,), float32. The folder
+may also have ``SHA256SUMS`` with checksums of the two files, in the format of the command ``sha256sum``.
 
 PyTorch and safetensors are imported only when a policy is written or read.
 """
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from megaland_env import NUM_ACTIONS, action_name
 from megaland_env.extras import needs
-from megaland_env.files import FileError, new_folder, parse_json, read_bytes
+from megaland_env.files import FileError, digest, new_folder, parse_json, read_bytes
 from megaland_env.observation import FEATURES, FEATURES_VERSION
 from megaland_env.outside_text import printable, quoted
 
@@ -38,11 +39,12 @@ if TYPE_CHECKING:
 FORMAT = "megaland-policy/1"
 WEIGHTS_FILE = "policy.safetensors"
 DESCRIPTION_FILE = "policy.json"
+CHECKSUMS_FILE = "SHA256SUMS"
 ACTIVATION_NAMES = ("tanh", "relu")
 """Activation functions that a policy may have between its layers."""
 ACTIONS = tuple(action_name(action) for action in range(NUM_ACTIONS))
 """(40,) names of the actions, in the order of the network's outputs."""
-MOST_BYTES = {DESCRIPTION_FILE: 1 << 22, WEIGHTS_FILE: 1 << 28}
+MOST_BYTES = {DESCRIPTION_FILE: 1 << 22, WEIGHTS_FILE: 1 << 28, CHECKSUMS_FILE: 1 << 12}
 """Sizes above which a file is not read: no policy for a board game needs more, and more could fill the memory."""
 MOST_SIZES = 100
 """Most entries of ``sizes``."""
@@ -69,7 +71,14 @@ def activation_type(name: str) -> type[nn.Module]:
 # ------------------------------------------------------------------------------------------------- writing
 
 
-def save_policy(path: str | Path, layers: Sequence[Layer], *, activation: str, provenance: Mapping[str, Any]) -> Path:
+def save_policy(
+    path: str | Path,
+    layers: Sequence[Layer],
+    *,
+    activation: str,
+    provenance: Mapping[str, Any],
+    checksums: bool = False,
+) -> Path:
     """Write a policy to the folder ``path``, durably and as a whole; an existing policy is replaced.
 
     Args:
@@ -77,6 +86,7 @@ def save_policy(path: str | Path, layers: Sequence[Layer], *, activation: str, p
         layers: the linear layers, from the features to the 40 actions.
         activation: the activation function between them, ``"tanh"`` or ``"relu"``.
         provenance: where the policy comes from; anything that ``json.dumps`` accepts.
+        checksums: whether to write ``SHA256SUMS`` too, so that ``load_policy`` detects any damage to the files.
 
     Returns:
         The folder.
@@ -106,6 +116,9 @@ def save_policy(path: str | Path, layers: Sequence[Layer], *, activation: str, p
         # Not with the library's own writer: when the disk is full, its error is no OSError and names no file.
         (temporary / WEIGHTS_FILE).write_bytes(safetensors.torch.save(tensors))
         (temporary / DESCRIPTION_FILE).write_text(text, encoding="utf-8")
+        if checksums:
+            lines = (f"{_sha256(_read(temporary / name))}  {name}\n" for name in (DESCRIPTION_FILE, WEIGHTS_FILE))
+            (temporary / CHECKSUMS_FILE).write_text("".join(lines), encoding="utf-8")
         load_policy(temporary)
     return target
 
@@ -158,8 +171,22 @@ def _read(file: Path) -> bytes:
         raise PolicyError(f"{file.name} cannot be read: {error.strerror}") from None
 
 
-def _read_description(file: Path) -> dict[str, Any]:
+def _read_checked(file: Path) -> bytes:
+    """Read a file, and compare it with its checksum if the folder has checksums."""
     content = _read(file)
+    if file.with_name(CHECKSUMS_FILE).exists():
+        expected = f"{_sha256(content)}  {file.name}"
+        if expected not in _read(file.with_name(CHECKSUMS_FILE)).decode("utf-8", errors="replace").splitlines():
+            raise PolicyError(f"{file.name} is damaged: it does not have the checksum in {CHECKSUMS_FILE}")
+    return content
+
+
+def _sha256(content: bytes) -> str:
+    return digest(content).removeprefix("sha256:")
+
+
+def _read_description(file: Path) -> dict[str, Any]:
+    content = _read_checked(file)
     try:
         description = parse_json(content.decode("utf-8"), file)
     except UnicodeDecodeError as error:
@@ -177,7 +204,7 @@ def _read_weights(file: Path, sizes: Sequence[int]) -> dict[str, torch.Tensor]:
         import safetensors.torch
         import torch
 
-    content = _read(file)
+    content = _read_checked(file)
     try:
         tensors = safetensors.torch.load(content)
     except Exception as error:  # each version of the library reports a damaged header in its own way

@@ -26,6 +26,7 @@ from megaland_agents.ppo import PPOAgent
 from megaland_env import NUM_ACTIONS, MegalandConfig, MegalandGames
 from megaland_env.agent import make_agent, random_legal
 from megaland_env.observation import FEATURES, FEATURES_VERSION, NUM_FEATURES, encode
+from megaland_experiments.shared.checksums import Checksums
 from tests.support.threads import one_thread
 
 pytestmark = pytest.mark.usefixtures(one_thread.__name__)
@@ -160,6 +161,33 @@ def test_a_policy_is_replaced_as_a_whole(policy: Path) -> None:
     assert PPOAgent(policy).provenance == {"steps": 6}
     assert [path.name for path in policy.parent.iterdir()] == ["policy"]  # nothing is left beside it
     assert sorted(path.name for path in policy.iterdir()) == [DESCRIPTION_FILE, WEIGHTS_FILE]
+
+
+@pytest.mark.parametrize("name", [DESCRIPTION_FILE, WEIGHTS_FILE])
+def test_damage_that_leaves_a_policy_shows_in_its_checksums(policy: Path, tmp_path: Path, name: str) -> None:
+    sealed = save_policy(tmp_path / "sealed", layers(8), activation="tanh", provenance={"a": 1}, checksums=True)
+    assert sorted(path.name for path in sealed.iterdir()) == ["SHA256SUMS", DESCRIPTION_FILE, WEIGHTS_FILE]
+    assert PPOAgent(sealed).provenance == {"a": 1}
+    Checksums(sealed).verify_all()  # the format is that of all other folders
+    for folder, refuses in ((sealed, True), (policy, False)):
+        content = (folder / name).read_bytes()
+        if name == WEIGHTS_FILE:
+            content = content[:-4] + bytes([content[-4] ^ 1]) + content[-3:]  # a weight, in its last bit
+        (folder / name).write_bytes(content + b"\n" if name == DESCRIPTION_FILE else content)
+        if refuses:
+            refused(folder, f"{name} is damaged: it does not have the checksum in SHA256SUMS")
+        else:
+            PPOAgent(folder)
+
+
+def test_checksums_that_lack_a_file_or_cannot_be_read(tmp_path: Path) -> None:
+    sealed = save_policy(tmp_path / "sealed", layers(8), activation="tanh", provenance={}, checksums=True)
+    file = sealed / "SHA256SUMS"
+    file.write_bytes(b"\xff\n")
+    refused(sealed, f"{DESCRIPTION_FILE} is damaged: it does not have the checksum in SHA256SUMS")
+    file.unlink()
+    file.mkdir()
+    refused(sealed, "SHA256SUMS cannot be read: .*is not a regular file")
 
 
 def test_what_could_not_be_loaded_is_not_written(tmp_path: Path) -> None:

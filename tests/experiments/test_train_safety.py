@@ -371,7 +371,15 @@ def empty(folder: Path) -> None:
         file.write_bytes(b"")
 
 
-@pytest.mark.parametrize("damage", [empty, shutil.rmtree])
+def flip(folder: Path) -> None:
+    """Change the last bit of a weight, which stays a finite number."""
+    file = folder / "policy.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-4] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [empty, shutil.rmtree, flip])
 @pytest.mark.parametrize("all_of_them", [False, True])
 def test_a_damaged_league_snapshot_is_left_out(
     tmp_path: Path,
