@@ -1,8 +1,8 @@
-"""Train PPO on the two small tasks, and hold what it has learned against the best that there is.
+"""Train PPO on the two small tasks, and compare the learned policy with optimal play.
 
-``python -m megaland_experiments.training.tasks run`` learns one level run alone, whose best value is computed exactly;
+``python -m megaland_experiments.training.tasks run`` learns a level run, whose optimal value is computed exactly.
 ``python -m megaland_experiments.training.tasks buy`` learns one turn of the buy phase, and is compared with brute force
-on hands that it has never seen. Either takes a few minutes on two CPU cores, and can be read from top to bottom here.
+on unseen hands. Either takes a few minutes on two CPU cores. The module can be read from top to bottom.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from megaland_experiments.shared.progress import progress_bar
 Floats = npt.NDArray[np.float64]
 
 HELD_OUT = 2**40
-"""The first seed of the evaluation. The seeds of training are mixed words, so that they are hardly ever near it."""
+"""The first seed of the evaluation. The seeds of training are 64-bit hashes, which are hardly ever near it."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Of the training; the task's own are below."""
+    """Settings of PPO; those of each task are below."""
 
     total_steps: int
     seed: int = 0
@@ -68,10 +68,10 @@ BUY = Settings(total_steps=600_000, hidden=(256, 128), ent_coef=0.02)
 
 
 def train(env: OneLearnerVectorEnv, settings: Settings) -> MaskablePPO:
-    """A policy for the task of ``env``."""
+    """Train a policy for the task of ``env``."""
     torch.set_num_threads(settings.threads)
-    # Most features are rarely anything but 0. Scaled by how much they vary, the rare ones are learned too: without it
-    # the policy ends as a plain greedy buyer.
+    # Most features are nearly always 0. Scaling by their standard deviations lets the policy learn from the rare ones:
+    # without it the result is a plain greedy buyer.
     games_seed = int(rng.run_seeds(settings.seed, [0], rng.Run.TRAINING)[0])
     scaled = VecNormalize(SameStepVecEnv(env, games_seed), norm_reward=False, clip_obs=settings.clip_obs)
     model = MaskablePPO(
@@ -98,7 +98,7 @@ def train(env: OneLearnerVectorEnv, settings: Settings) -> MaskablePPO:
 
 
 class SameStepVecEnv(VecEnv):
-    """A Gymnasium vector environment that resets in the same step, as Stable-Baselines3 wants it."""
+    """A Gymnasium vector environment that resets in the same step, as Stable-Baselines3 requires."""
 
     def __init__(self, env: OneLearnerVectorEnv, seed: int) -> None:
         if env.metadata["autoreset_mode"] != AutoresetMode.SAME_STEP:
@@ -109,7 +109,7 @@ class SameStepVecEnv(VecEnv):
         self.seed(seed)
 
     def reset(self) -> npt.NDArray[np.float32]:
-        """(E, D) the first observations."""
+        """Reset all environments; return the first observations (E, D)."""
         observations, _ = self.env.reset(seed=None if self._seeds[0] is None else self._seeds)
         self._reset_seeds()
         return observations
@@ -119,7 +119,7 @@ class SameStepVecEnv(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Carry them out."""
+        """Carry out the actions of ``step_async``."""
         observations, rewards, terminations, truncations, infos = self.env.step(self._actions)
         dones = terminations | truncations
         said: list[dict[str, Any]] = [{}] * self.num_envs
@@ -132,26 +132,26 @@ class SameStepVecEnv(VecEnv):
         return observations, rewards, dones, said
 
     def env_method(self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any) -> list[Any]:
-        """A row of what the method returns for each environment."""
+        """Call a method; return its row for each environment."""
         rows = getattr(self.env, method_name)(*args, **kwargs)
         return [rows[game] for game in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """The same attribute for each environment."""
+        """Return the attribute, once for each environment."""
         return [getattr(self.env, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Not for these environments."""
+        """Not supported."""
         raise NotImplementedError
 
     def env_is_wrapped(
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
     ) -> list[bool]:
-        """Never: the environments have no wrappers of their own."""
+        """Return False for each environment: they have no wrappers."""
         return [False for _ in self._get_indices(indices)]
 
     def close(self) -> None:
-        """Close the environment."""
+        """Close the environments."""
         self.env.close()
 
 
@@ -159,7 +159,7 @@ class SameStepVecEnv(VecEnv):
 
 
 def returns(games: SingleLearnerGames, model: MaskablePPO, first_seed: int = HELD_OUT) -> Floats:
-    """(N,) what the policy, always taking its most likely action, comes to in each of the games."""
+    """Play games with the most likely actions; return the return (N,) of each."""
     scaled = model.get_vec_normalize_env()
     assert scaled is not None
     games.reset(first_seed + np.arange(games.num_games))
@@ -177,10 +177,10 @@ def returns(games: SingleLearnerGames, model: MaskablePPO, first_seed: int = HEL
 
 
 def best_run(hearts: int, jumps: int = 0) -> float:
-    """What the best play of a level run brings home on average, if every treasure is worth 1.
+    """Mean number of treasures that optimal play brings home from a level run.
 
-    Then nothing but their number matters, and the rabbit's trade changes nothing. So the state is: the level cards that
-    are left, the hearts, the treasures carried, the jump tokens.
+    Every treasure is worth 1, so only their number matters, and the Rabbit's trade has no effect. The state consists of
+    the remaining level cards, the hearts, the number of treasures carried and the jump tokens.
     """
 
     @cache
@@ -204,24 +204,24 @@ def best_run(hearts: int, jumps: int = 0) -> float:
 
 
 def best_turns(games: MegalandGames) -> npt.NDArray[np.int64]:
-    """(N,) the most coins that the learner of each game can have at the end of its turn: all ways to play it are tried.
+    """Largest number of coins (N,) that the learner of each game can have after its turn, by brute force.
 
-    The games are those of ``BuyTask``, at any decision of ``LEARNER_SEAT``; they are left as they are.
+    The games are those of ``BuyTask``, at any decision of ``LEARNER_SEAT``; they are not changed.
     """
     return np.array([_best_turn(games.copy([game])) for game in range(games.num_games)])
 
 
 def _best_turn(states: MegalandGames) -> int:
-    """The same for a batch of one.
+    """Find it for a batch of one game.
 
-    Choice by choice, all states that can be reached. There is no luck in a turn and coins buy nothing, so of all ways
-    into the same state only one with the most coins goes on.
+    The search goes choice by choice through all states that can be reached. A turn has no randomness and coins buy
+    nothing, so of all ways to the same state only one with the most coins is continued.
     """
     best = 0
     while True:
         rows = states.rows(np.arange(states.num_games), np.full(states.num_games, LEARNER_SEAT))
         best = max(best, int(rows.view.coins[:, 0].max()))
-        parent, action = np.nonzero(rows.legal[:, PASS + 1 :])  # who passes gains no more
+        parent, action = np.nonzero(rows.legal[:, PASS + 1 :])  # passing gains nothing
         if not parent.size:
             return best
         actions = np.full((parent.size, states.num_players), PASS)
@@ -232,7 +232,7 @@ def _best_turn(states: MegalandGames) -> int:
 
 
 def _richest(states: MegalandGames) -> npt.NDArray[np.int64]:
-    """Of all states that are the same but for the coins one with the most, by position."""
+    """Positions of the states to keep: of those that differ only in coins, one with the most."""
     view = states.rows(np.arange(states.num_games), np.full(states.num_games, LEARNER_SEAT)).view
     richest_first = np.argsort(-view.coins[:, 0])
     own = (view.home, view.active, view.max_hearts, view.fish_used, view.carrots_used)
@@ -251,7 +251,7 @@ def _richest(states: MegalandGames) -> npt.NDArray[np.int64]:
 
 
 def learn_run(settings: Settings, hearts: int, jumps: int, tasks: int) -> None:
-    """Learn the level run, and tell how much of the best value the policy brings home."""
+    """Learn the level run, and print the share of the optimal value that the policy brings home."""
     began = time.perf_counter()
     env = MegalandRunVectorEnv(settings.num_envs, hearts=hearts, jumps=jumps, autoreset_mode=AutoresetMode.SAME_STEP)
     model = train(env, settings)
@@ -265,7 +265,7 @@ def learn_run(settings: Settings, hearts: int, jumps: int, tasks: int) -> None:
 
 
 def learn_buy(settings: Settings, tasks: int) -> None:
-    """Learn the buy turn, and tell how much of the best the policy gains on hands that it has never seen."""
+    """Learn the buy turn, and print the share of the optimal gain that the policy makes on unseen hands."""
     began = time.perf_counter()
     model = train(MegalandBuyVectorEnv(settings.num_envs, autoreset_mode=AutoresetMode.SAME_STEP), settings)
     trained = time.perf_counter() - began
@@ -280,20 +280,28 @@ def learn_buy(settings: Settings, tasks: int) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command line."""
+    """Run the command line."""
     parser = Parser(prog="python -m megaland_experiments.training.tasks", description="Train PPO on a small task.")
     tasks = parser.add_subparsers(dest="task", required=True)
-    run = tasks.add_parser("run", help="one level run alone")
-    run.add_argument("--hearts", type=whole_number, default=4, help="at the entrance (default: 4)")
-    run.add_argument("--jumps", type=whole_number, default=0, help="jump tokens (default: 0)")
-    buy = tasks.add_parser("buy", help="one turn of the buy phase")
+    run = tasks.add_parser("run", help="a single level run")
+    run.add_argument("--hearts", type=whole_number, default=4, help="hearts at the entrance (default: 4)")
+    run.add_argument("--jumps", type=whole_number, default=0, help="number of jump tokens (default: 0)")
+    buy = tasks.add_parser("buy", help="a single turn of the buy phase")
     for task, settings, number in ((run, RUN, 200_000), (buy, BUY, 500)):
         task.add_argument(
-            "--steps", type=whole_number, default=settings.total_steps, help="of training (default: %(default)s)"
+            "--steps",
+            type=whole_number,
+            default=settings.total_steps,
+            help="number of training steps (default: %(default)s)",
         )
-        task.add_argument("--seed", type=whole_number, default=settings.seed, help="(default: %(default)s)")
         task.add_argument(
-            "--tasks", type=whole_number, default=number, help="for the evaluation (default: %(default)s)"
+            "--seed", type=whole_number, default=settings.seed, help="seed of networks and games (default: %(default)s)"
+        )
+        task.add_argument(
+            "--tasks",
+            type=whole_number,
+            default=number,
+            help="number of tasks in the evaluation (default: %(default)s)",
         )
     given = parser.parse_args(argv)
     chosen = replace(RUN if given.task == "run" else BUY, total_steps=given.steps, seed=given.seed)

@@ -192,7 +192,7 @@ def _check_opponents(config: TrainConfig) -> None:
 
 
 def _networks_of(folder: Path, config: TrainConfig) -> dict[str, torch.Tensor]:
-    """The last networks of another run, for one with this configuration."""
+    """Read the last networks of another run, for a run with this configuration."""
     stored = read_stored(folder, RUN)
     theirs = _config_from(stored.content if stored.is_old else stored.settings, folder)
     if (theirs.hidden, theirs.activation) != (config.hidden, config.activation):
