@@ -93,9 +93,12 @@ def new_folder(path: str | Path) -> Iterator[Path]:
     made if need be.
 
     Raises:
+        NotADirectoryError: ``path`` is a file or a device, which is not replaced.
         OSError: something cannot be written; ``filename`` is the file, or ``path``.
     """
     target = Path(path)
+    if target.exists() and not target.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "it is not a folder", str(path))
     with _names(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY))

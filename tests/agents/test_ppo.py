@@ -190,6 +190,15 @@ def test_checksums_that_lack_a_file_or_cannot_be_read(tmp_path: Path) -> None:
     refused(sealed, "SHA256SUMS cannot be read: .*is not a regular file")
 
 
+def test_a_policy_replaces_no_file(tmp_path: Path) -> None:
+    file = tmp_path / "notes"
+    file.write_text("mine")
+    with pytest.raises(NotADirectoryError, match="notes"):
+        save_policy(file, layers(8), activation="relu", provenance={})
+    assert [path.name for path in tmp_path.iterdir()] == ["notes"]
+    assert file.read_text() == "mine"
+
+
 def test_what_could_not_be_loaded_is_not_written(tmp_path: Path) -> None:
     bad: list[tuple[list[Layer], str, dict[str, Any], type[Exception], str]] = [
         (layers(8)[:1], "tanh", {}, PolicyError, "its network has 394 inputs and 8 outputs"),
