@@ -14,7 +14,7 @@ import megaland_experiments.training.train
 from megaland_experiments.options import Parser, whole_number
 from megaland_experiments.training import options as train_options
 from megaland_experiments.training.config import PRESETS, TrainConfig
-from megaland_experiments.training.config import whole_number as whole
+from megaland_experiments.training.config import as_whole_number
 from megaland_experiments.training.progress import EVERY_SECONDS, TrainProgress, clock_text
 
 
@@ -125,7 +125,7 @@ def test_whole_numbers(text: str, value: int) -> None:
     found = whole_number(text)
     assert found == value
     assert type(found) is int
-    assert whole(float(value), "it") == value
+    assert as_whole_number(float(value), "it") == value
 
 
 @pytest.mark.parametrize("text", ["1.5", "", "x", "nan", "inf", "1e99999999", "1e-3", "1,000", "0x10", "²"])

@@ -87,9 +87,9 @@ class TrainConfig:
         for each in fields(self):
             value = getattr(self, each.name)
             if type(each.default) is int:
-                object.__setattr__(self, each.name, whole_number(value, each.name))
+                object.__setattr__(self, each.name, as_whole_number(value, each.name))
             elif isinstance(each.default, tuple) and isinstance(each.default[0], int):
-                object.__setattr__(self, each.name, tuple(whole_number(size, each.name) for size in value))
+                object.__setattr__(self, each.name, tuple(as_whole_number(size, each.name) for size in value))
         counts = ("total_steps", "threads", "num_envs", "rollout", "batch_size", "n_epochs")
         for name in (*counts, "snapshot_every", "checkpoint_every", "anchor_every"):
             if getattr(self, name) < 1:
@@ -149,7 +149,7 @@ _FORMER_NAMES = {"alike": "same_opponent_share"}
 """Names of fields in runs of version 0.1.0, and what they are called now."""
 
 
-def whole_number(value: object, name: str) -> int:
+def as_whole_number(value: object, name: str) -> int:
     """Convert a whole number, which may be a float without a fraction, such as 1e6.
 
     Raises:

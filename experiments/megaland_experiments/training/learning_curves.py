@@ -54,7 +54,7 @@ MOST_BYTES = 1 << 28
 """Size of the largest file that is read as a curve."""
 
 LINES: dict[str, Literal["-", "--"]] = {"planner": "-", "threshold": "--"}
-POINTS = {"planner": "o", "threshold": "s"}
+MARKERS = {"planner": "o", "threshold": "s"}
 """The line of each anchor's curve, and the marker of a curve that has a single point."""
 
 
@@ -212,7 +212,7 @@ def curve_figure(curves: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> F
                     x, y = [each[name] / per for each in own], [each["win_share"] for each in own]
                     if len(own) == 1:
                         has_points = True
-                        axes.plot(x, y, POINTS[anchor], color=colour, markersize=4)
+                        axes.plot(x, y, MARKERS[anchor], color=colour, markersize=4)
                     else:
                         axes.plot(x, y, line, color=colour, linewidth=1.4)
             axes.set_xscale("log")  # most is learned at the beginning
@@ -232,7 +232,7 @@ def curve_figure(curves: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> F
             [],
             color=INK,
             linestyle=line,
-            marker=POINTS[anchor] if has_points else "",
+            marker=MARKERS[anchor] if has_points else "",
             markersize=4,
             label=f"against {anchor}",
         )
