@@ -13,8 +13,7 @@ from rich.console import Console
 import megaland_experiments.training.train
 from megaland_experiments.options import Parser, whole_number
 from megaland_experiments.training import options as train_options
-from megaland_experiments.training.config import PRESETS, TrainConfig
-from megaland_experiments.training.config import as_whole_number
+from megaland_experiments.training.config import PRESETS, TrainConfig, as_whole_number
 from megaland_experiments.training.progress import EVERY_SECONDS, TrainProgress, clock_text
 
 
