@@ -35,7 +35,7 @@ def test_a_policy_that_was_trained_again_is_other_work(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("megaland_experiments.strength.figures.tournament_figure", lambda result, players: None)
-    monkeypatch.setattr("megaland_experiments.strength.tournament.png", lambda figure: b"")
+    monkeypatch.setattr("megaland_experiments.shared.result_files.png", lambda figure: b"")
     monkeypatch.setattr("megaland_experiments.probe.result.figures", lambda result: {})
     out = str(tmp_path / "out")
     words = [*command.split(), f"ppo:path={policy}", "--players", "2", "--games", "2", "--max-rounds", "2"]

@@ -26,7 +26,7 @@ def test_it_asks_for_the_same_work(
     command: str, tmp_path: Path, full_disk: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("megaland_experiments.strength.figures.tournament_figure", lambda result, players: None)
-    monkeypatch.setattr("megaland_experiments.strength.tournament.png", lambda figure: b"")
+    monkeypatch.setattr("megaland_experiments.shared.result_files.png", lambda figure: b"")
     monkeypatch.setattr("megaland_experiments.probe.result.figures", lambda result: {})
     monkeypatch.chdir(tmp_path)
     with full_disk(2):  # the settings file and its checksum

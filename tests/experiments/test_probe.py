@@ -66,7 +66,7 @@ PICTURES = ("leaving", "purchases", "choices")
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures take seconds, so where nobody looks at them they are left empty."""
-    monkeypatch.setattr("megaland_experiments.probe.result.png", lambda figure: b"")
+    monkeypatch.setattr("megaland_experiments.shared.result_files.png", lambda figure: b"")
     monkeypatch.setattr(
         "megaland_experiments.probe.result.figures", lambda result: dict.fromkeys(PICTURES, lambda: None)
     )

@@ -46,7 +46,7 @@ WORDS = ["--players", "2", "3", "--games", "30", "--max-rounds", "3"]
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures take a second each, so where nobody looks at them they are left empty."""
     monkeypatch.setattr(arena_figure, "tournament_figure", lambda result, players: None)
-    monkeypatch.setattr("megaland_experiments.strength.tournament.png", lambda figure: b"")
+    monkeypatch.setattr("megaland_experiments.shared.result_files.png", lambda figure: b"")
 
 
 # ------------------------------------------------------------------------------------------------------ line-ups

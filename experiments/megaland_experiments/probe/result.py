@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 
 from megaland_experiments.probe.figures import figures
 from megaland_experiments.probe.measures import Row
-from megaland_experiments.shared.output import csv_text, decoration, json_bytes, versions
-from megaland_experiments.shared.plots import png
+from megaland_experiments.shared.output import versions
+from megaland_experiments.shared.result_files import write_results
 from megaland_experiments.shared.run_folder import (
     AGAIN,
     FolderError,
@@ -100,21 +98,8 @@ class Probe:
 
     def write(self, folder: RunFolder) -> list[Path]:
         """Write the missing files to a folder that this process owns: the results first, then the pictures of them."""
-        contents = {RESULTS_FILE: partial(json_bytes, self.to_dict())}
-        contents |= {f"{name}.csv": partial(_csv_bytes, rows) for name, rows in self.tables().items()}
-        files = []
-        for name, content in contents.items():
-            if not folder.has(name):
-                folder.checksums.write(name, content())
-            files.append(folder.path / name)
-        for picture, draw in figures(self).items():
-            name = f"{picture}.png"
-            with decoration(name):
-                if not folder.has(name):
-                    folder.checksums.write(name, png(draw()))
-                files.append(folder.path / name)
-        folder.checksums.forget_old()
-        return files
+        pictures = {f"{name}.png": draw for name, draw in figures(self).items()}
+        return write_results(folder, RESULTS_FILE, self.to_dict(), self.tables(), pictures)
 
 
 def load_probe(folder: str | Path) -> Probe:
@@ -144,7 +129,3 @@ def results_in(stored: Stored) -> Probe:
 
 def _is_table(rows: object) -> bool:
     return isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
-
-
-def _csv_bytes(rows: Sequence[Row]) -> bytes:
-    return csv_text(rows).encode()

@@ -30,9 +30,9 @@ from megaland_experiments.options import (
     config_words,
 )
 from megaland_experiments.shared.agent_files import policies_of
-from megaland_experiments.shared.output import csv_text, decoration, going_on, json_bytes, need, say, screen, versions
-from megaland_experiments.shared.plots import png
+from megaland_experiments.shared.output import going_on, need, say, screen, versions
 from megaland_experiments.shared.progress import progress_bar
+from megaland_experiments.shared.result_files import write_results
 from megaland_experiments.shared.run_folder import (
     AGAIN,
     FIRST_VERSION,
@@ -119,24 +119,13 @@ class Tournament:
             return self._write(owned)
 
     def _write(self, folder: RunFolder) -> list[Path]:
-        """Write what is missing in a folder that this process owns: results first, then what shows them."""
+        """Write the files that are missing in a folder that this process owns."""
         from megaland_experiments.strength.figures import tournament_figure
 
-        contents = {RESULTS_FILE: partial(json_bytes, self.to_dict())}
-        contents |= {f"{name}.csv": partial(_csv_bytes, rows) for name, rows in self.tables().items()}
-        files = []
-        for name, content in contents.items():
-            if not folder.has(name):
-                folder.checksums.write(name, content())
-            files.append(folder.path / name)
-        for players in self.settings["players"]:
-            name = f"players-{players}.png"
-            with decoration(name):
-                if not folder.has(name):
-                    folder.checksums.write(name, png(tournament_figure(self, players)))
-                files.append(folder.path / name)
-        folder.checksums.forget_old()
-        return files
+        pictures = {
+            f"players-{players}.png": partial(tournament_figure, self, players) for players in self.settings["players"]
+        }
+        return write_results(folder, RESULTS_FILE, self.to_dict(), self.tables(), pictures)
 
 
 _TABLES = ("ratings", "standings", "head_to_head", "differences", "line_ups", "seats")
@@ -178,10 +167,6 @@ def _results_in(stored: Stored) -> Tournament:
     if not stored.is_old and content["settings"] != stored.settings:
         raise FolderError(f"{file} is of another tournament; {AGAIN}")
     return Tournament(content["settings"], **{name: content[name] for name in _TABLES})
-
-
-def _csv_bytes(rows: Sequence[Row]) -> bytes:
-    return csv_text(rows).encode()
 
 
 def tournament(
