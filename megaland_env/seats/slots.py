@@ -28,6 +28,33 @@ def blocks_of(num_slots: int, num_configs: int) -> list[slice]:
     return [slice(begin, end) for begin, end in pairwise(bounds)]
 
 
+class EpisodeSeeds:
+    """The seeds of the games that follow each other in N slots (rng.py).
+
+    Attributes:
+        seeds: (N,) uint64, the seed that each slot was last reset with.
+        episodes: (N,) int64, the number of games that each slot has finished since.
+    """
+
+    def __init__(self, num_slots: int) -> None:
+        self.seeds = np.zeros(num_slots, np.uint64)
+        self.episodes = np.zeros(num_slots, np.int64)
+
+    def reset(self, slots: Ints, seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """Give ``slots`` (n,) new seeds (n,); returns the seeds (n,) of their first games."""
+        self.seeds[slots] = seeds
+        self.episodes[slots] = 0
+        return self._of_games(slots)
+
+    def next(self, slots: Ints) -> npt.NDArray[np.uint64]:
+        """Go on to the next games of ``slots`` (n,); returns the seeds (n,) of these games."""
+        self.episodes[slots] += 1
+        return self._of_games(slots)
+
+    def _of_games(self, slots: Ints) -> npt.NDArray[np.uint64]:
+        return rng.episode_seeds(self.seeds[slots], self.episodes[slots])
+
+
 class Slots:
     """N slots, in each of whose games one seat is the learner's; knows no rules, and plays nothing.
 
@@ -51,24 +78,19 @@ class Slots:
     def __init__(self, num_players: int, num_slots: int, opponents: Opponents, seat: int | None = None) -> None:
         self._num_players = num_players
         self._fixed_seat = seat
-        self._seeds = np.zeros(num_slots, np.uint64)  # (N,) what each slot was reset with
-        self._episodes = np.zeros(num_slots, np.int64)  # (N,) games that each slot has finished since
+        self._episodes = EpisodeSeeds(num_slots)
         self.seats = np.zeros(num_slots, np.int64)
         self.seating = Seating(num_players, num_slots, opponents)
 
     def reset(self, slots: Ints, seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-        """Begin anew in ``slots`` (n,), each with a seed of its own; returns the (n,) seeds of their games."""
-        self._seeds[slots] = seeds
-        self._episodes[slots] = 0
-        return self._begin(slots)
+        """Give ``slots`` (n,) new seeds (n,), and seat the players; returns the seeds (n,) of their first games."""
+        return self._seat(slots, self._episodes.reset(slots, seeds))
 
     def restart(self, slots: Ints) -> npt.NDArray[np.uint64]:
-        """Go on to the next game in ``slots`` (n,); returns the (n,) seeds of their games."""
-        self._episodes[slots] += 1
-        return self._begin(slots)
+        """Go on to the next games of ``slots`` (n,), and seat the players; returns the seeds (n,) of these games."""
+        return self._seat(slots, self._episodes.next(slots))
 
-    def _begin(self, slots: Ints) -> npt.NDArray[np.uint64]:
-        seeds = rng.episode_seeds(self._seeds[slots], self._episodes[slots])
+    def _seat(self, slots: Ints, seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
         if self._fixed_seat is None:
             self.seats[slots] = rng.choose(rng.mix(seeds, rng.Purpose.LEARNER), self._num_players)
         else:
@@ -79,8 +101,8 @@ class Slots:
     def snapshot(self) -> dict[str, Any]:
         """Everything but the agents, as a dict that ``json.dumps`` takes."""
         return {
-            "slot_seeds": self._seeds.tolist(),
-            "episodes": self._episodes.tolist(),
+            "slot_seeds": self._episodes.seeds.tolist(),
+            "episodes": self._episodes.episodes.tolist(),
             "seats": self.seats.tolist(),
             "players": self.seating.player.tolist(),
         }
@@ -109,8 +131,8 @@ class Slots:
             raise ValueError("players: the learner's seat, and no other, must be the learner's")
 
         def restore() -> None:
-            self._seeds[:] = seeds
-            self._episodes[:] = episodes
+            self._episodes.seeds[:] = seeds
+            self._episodes.episodes[:] = episodes
             self.seats[:] = seats
             self.seating.restore(player, agents)
 
