@@ -281,6 +281,12 @@ def test_a_reset_mask_must_be_one(mask: Any) -> None:
         env.reset(options={"reset_mask": mask})
 
 
+def test_a_seed_must_be_an_integer() -> None:
+    env = MegalandRunVectorEnv(2)
+    with pytest.raises(TypeError):
+        env.reset(seed=[1.5, 2])  # type: ignore[list-item]
+
+
 def test_there_must_be_games_to_play() -> None:
     env = MegalandRunVectorEnv(2)
     with pytest.raises(ResetNeeded):

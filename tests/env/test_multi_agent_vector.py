@@ -343,6 +343,18 @@ def test_without_autoreset_games_are_renewed_by_a_mask() -> None:
     assert env.games.steps[[1, 3]].tolist() == [0, 0]
 
 
+def test_a_step_that_is_refused_counts_no_illegal_actions() -> None:
+    env = MegalandMultiAgentVectorEnv(4, SHORT, autoreset_mode="Disabled", illegal="random")
+    env.reset(seed=5)
+    over = np.zeros(4, bool)
+    while not over.any():
+        *_, terminations, truncations, _ = env.step(legal_actions(env))
+        over = terminations | truncations
+    with pytest.raises(ResetNeeded):
+        env.step(np.full((4, 3), 39))
+    assert env.illegal_actions == 0
+
+
 @pytest.mark.parametrize(
     "mask", [[True, False], np.array([1, 0]), np.zeros(2, bool), np.ones(3, bool), np.ones((2, 1), bool)]
 )
