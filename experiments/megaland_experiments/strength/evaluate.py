@@ -149,7 +149,7 @@ def evaluate(
     seat_of = rotations(players).argsort(axis=1)  # (rotation, participant)
 
     def by_participant(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """(N, P seats) as (num_seeds, P rotations, P participants)."""
+        """Fold (N, P seats) to (num_seeds, P rotations, P participants)."""
         folded = array.reshape(num_seeds, players, players)
         return np.take_along_axis(folded, np.broadcast_to(seat_of, folded.shape), axis=2)
 

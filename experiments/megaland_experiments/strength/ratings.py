@@ -74,7 +74,7 @@ def rate(games: RatedGames, num_agents: int, anchor: int = 0) -> list[Rating]:
 
 
 def _updated(games: RatedGames, num_agents: int) -> npt.NDArray[np.float64]:
-    """(num_agents,) the ratings, up to a shift of all."""
+    """Ratings (num_agents,), up to a common shift."""
     from openskill.models import BradleyTerryFull
 
     model = BradleyTerryFull(mu=ANCHOR_RATING, sigma=PRIOR_DEVIATION, beta=SCALE / 2**0.5, tau=0.0, gamma=_never_forget)

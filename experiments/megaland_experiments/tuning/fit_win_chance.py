@@ -7,8 +7,6 @@ make the winners most likely (a conditional logit), found by Newton's method.
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 import numpy.typing as npt
 
@@ -83,7 +81,10 @@ def fit(data: list[tuple[Floats, Floats]]) -> Floats:
 
 def main() -> None:
     """Play, fit, and print."""
-    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(
+        prog="python -m megaland_experiments.tuning.fit_win_chance",
+        description="Fit the weights of win_chance.py to who won played games, and print them in hundredths.",
+    )
     parser.add_argument(
         "--games", type=whole_number, default=12_000, help="number of games with each number of players (%(default)s)"
     )
