@@ -194,9 +194,9 @@ def test_the_level_deck_depends_on_the_seed_and_the_round_alone() -> None:
     for players, boldness in ((2, 0.3), (3, 1.0), (5, 4.0)):
         games = MegalandGames(MegalandConfig(players, max_rounds=6), 12, record=True)
         games.reset(500)
-        luck = np.random.default_rng(players)
+        generator = np.random.default_rng(players)
         while games.active.any():
-            games.step(some_legal(games, luck, boldness))
+            games.step(some_legal(games, generator, boldness))
         for game in range(12):
             order: list[str] = []
             for event in games.events(game):
@@ -237,7 +237,7 @@ def test_draws_are_by_what_is_left() -> None:
 
 
 def test_staying_draws_by_the_number_of_cards_seen() -> None:
-    """L9, and that a purpose has words of its own: leaving and staying players do not shift each other's luck."""
+    """L9, and that a purpose has words of its own: leaving and staying players do not change each other's draws."""
     games = MegalandGames(MegalandConfig(3), 60, record=True)
     games.reset(700)
     while (games.rounds == 1).any() and games.active.any():
@@ -265,23 +265,23 @@ def test_staying_draws_by_the_number_of_cards_seen() -> None:
     assert checked > 300
 
 
-# ------------------------------------------------------------------------------------------------------- luck of agents
+# --------------------------------------------------------------------------------------------- random numbers of agents
 
 
 def agent_word(seed: int, purpose: int, seat: int, decided: int, agent: int, number: int) -> int:
-    """Word ``number`` (from 1) of an agent's luck: one way, so that the seed cannot be computed back."""
+    """Random word ``number`` (from 1) of an agent, from a one-way function: the seed cannot be computed from it."""
     hidden = mix(seed, purpose, 0, seat, decided)
     return scramble(((hidden ^ scramble((agent + GOLDEN) % WORD)) + GOLDEN * number) % WORD) ^ hidden
 
 
 @pytest.mark.parametrize("agent", [0, 1, 2**64 - 1])
-def test_luck_of_agents_is_at_its_address(agent: int) -> None:
+def test_random_numbers_of_agents_are_at_their_address(agent: int) -> None:
     """``decisions.random`` and the seeds of forks, by the formula of the docstring."""
     games = MegalandGames(MegalandConfig(3), 20)
     games.reset(800)
-    luck = np.random.default_rng(8)
+    generator = np.random.default_rng(8)
     for _ in range(15):
-        games.step(some_legal(games, luck))
+        games.step(some_legal(games, generator))
     decisions = games.decisions()
     told = [games.snapshot(game)["decisions"] for game in range(20)]
     numbers, seeds = decisions.random(2, seed=agent), decisions.fork(2, seed=agent).seeds.reshape(-1, 2)

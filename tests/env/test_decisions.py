@@ -1,4 +1,4 @@
-"""What an agent is given: its luck, its games to plan with, and nothing that it must not know."""
+"""The interface of an agent: random numbers, games to plan with, and nothing that it must not know."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_refused_step_leaves_decisions_up_to_date() -> None:
 # --------------------------------------------------------------------------------------------- what nobody may know
 
 
-def test_what_is_seen_does_not_depend_on_the_luck_to_come() -> None:
+def test_what_is_seen_does_not_depend_on_the_randomness_to_come() -> None:
     """D3: two games that differ in their seed alone look the same to every seat, and ask the same."""
     for games in each_kind(4):
         snapshot = games.snapshot(0)
@@ -123,22 +123,22 @@ def test_what_is_seen_does_not_depend_on_the_luck_to_come() -> None:
 
 def test_nobody_sees_what_others_choose_at_the_same_moment() -> None:
     """D3: choices that were told to the engine but not carried out are seen nowhere, and change no option."""
-    luck = np.random.default_rng(22)
+    generator = np.random.default_rng(22)
     for games in each_kind(3):
         rows, legal = view_of(all_rows(games)), games.legal.tolist()
-        luck_before = games.decisions().random(4).tolist()
+        numbers_before = games.decisions().random(4).tolist()
         for _ in range(4):
-            choices = some_legal(games, luck)
-            seat = luck.choice(np.flatnonzero(games.active[0]))
+            choices = some_legal(games, generator)
+            seat = generator.choice(np.flatnonzero(games.active[0]))
             choices[0, seat] = np.flatnonzero(~games.legal[0, seat])[0]
             with pytest.raises(IllegalActionError):
                 games.step(choices)
             assert view_of(all_rows(games)) == rows
             assert games.legal.tolist() == legal
-            assert games.decisions().random(4).tolist() == luck_before
+            assert games.decisions().random(4).tolist() == numbers_before
 
 
-def test_what_others_choose_does_not_change_ones_own_luck() -> None:
+def test_what_others_choose_does_not_change_ones_own_random_numbers() -> None:
     """L9, D2: whoever else stays, the same level card comes, and the first player draws the same treasure."""
     stay, leave = Action["STAY"].value, Action["LEAVE"].value
     copies = running(1, steps=0, seed=27).copy([0] * 4)
@@ -149,26 +149,26 @@ def test_what_others_choose_does_not_change_ones_own_luck() -> None:
     assert len({str(snapshot["players"][0]["carried"]) for snapshot in told}) == 1
 
 
-# ------------------------------------------------------------------------------------------------------ luck of agents
+# -------------------------------------------------------------------------------------------- random numbers of agents
 
 
-def test_luck_is_the_same_in_any_batch() -> None:
-    """The same seat at the same decision of the same game, with whatever others beside it."""
+def test_random_numbers_are_the_same_in_any_batch() -> None:
+    """The same seat at the same decision of the same game, next to any other rows."""
     games = running()
     everyone = games.decisions()
-    luck = everyone.random(5, seed=3)
+    numbers = everyone.random(5, seed=3)
     copies = games.copy(np.arange(40)[::-1])
     theirs = copies.decisions()
     for row in range(0, len(everyone), 7):
         game, seat = everyone.game[row], everyone.seat[row]
         there = np.flatnonzero((theirs.game == 39 - game) & (theirs.seat == seat))
-        assert theirs[there].random(5, seed=3).tolist() == [luck[row].tolist()]
+        assert theirs[there].random(5, seed=3).tolist() == [numbers[row].tolist()]
         alone = MegalandGames.restore([games.snapshot(game)])
-        assert alone.rows([0], [seat]).random(5, seed=3).tolist() == [luck[row].tolist()]
+        assert alone.rows([0], [seat]).random(5, seed=3).tolist() == [numbers[row].tolist()]
 
 
-def test_luck_depends_on_game_seat_decision_and_agent() -> None:
-    """Each of them makes it other luck; asking for more or fewer numbers, or asking twice, does not."""
+def test_random_numbers_depend_on_game_seat_decision_and_agent() -> None:
+    """Each of them changes the numbers; asking for more or fewer numbers, or asking twice, does not."""
     games = running(2, steps=0)
     decisions = games.decisions()
     first = decisions.random(4)
@@ -183,7 +183,7 @@ def test_luck_depends_on_game_seat_decision_and_agent() -> None:
     assert np.unique(numbers).size == numbers.size
 
 
-def test_luck_is_keyed_by_how_often_the_seat_has_decided() -> None:
+def test_random_numbers_depend_on_the_number_of_decisions_of_the_seat() -> None:
     """So what others decide in between does not shift it: the number of moments that have passed does not matter."""
     games = running(1)
     snapshot = games.snapshot(0)
@@ -194,19 +194,19 @@ def test_luck_is_keyed_by_how_often_the_seat_has_decided() -> None:
     assert now != after
 
 
-def test_luck_is_uniform() -> None:
+def test_random_numbers_are_uniform() -> None:
     """In [0, 1), each column and over seats, games and decisions; columns are not alike."""
     games = MegalandGames(num_games=5000)
     games.reset(24)
-    luck = games.decisions().random(3)
-    assert luck.shape == (20000, 3)
-    assert luck.dtype == np.float64
-    assert luck.min() >= 0
-    assert luck.max() < 1
-    for column in luck.T:
-        assert chi_square(np.histogram(column, 50, (0, 1))[0], np.full(50, luck.shape[0] / 50)) < 4
-    together = np.histogram2d(luck[:, 0], luck[:, 1], 10, [(0, 1), (0, 1)])[0]
-    assert chi_square(together.reshape(-1), np.full(100, luck.shape[0] / 100)) < 4
+    numbers = games.decisions().random(3)
+    assert numbers.shape == (20000, 3)
+    assert numbers.dtype == np.float64
+    assert numbers.min() >= 0
+    assert numbers.max() < 1
+    for column in numbers.T:
+        assert chi_square(np.histogram(column, 50, (0, 1))[0], np.full(50, numbers.shape[0] / 50)) < 4
+    together = np.histogram2d(numbers[:, 0], numbers[:, 1], 10, [(0, 1), (0, 1)])[0]
+    assert chi_square(together.reshape(-1), np.full(100, numbers.shape[0] / 100)) < 4
 
 
 def test_the_random_agent_chooses_all_alike() -> None:
@@ -265,7 +265,7 @@ def test_a_fork_does_not_touch_the_real_game() -> None:
 
 
 def test_forks_are_the_same_again_and_in_any_batch() -> None:
-    """Their seeds are keyed as luck is: by game, seat, decision and the agent's seed."""
+    """Their seeds are derived as random numbers are: from game, seat, decision and the agent's seed."""
     games = running(12)
     rows = games.decisions()
     seeds = rows.fork(4, seed=9).seeds.reshape(-1, 4)
@@ -280,7 +280,7 @@ def test_forks_are_the_same_again_and_in_any_batch() -> None:
     assert np.unique(everything).size == everything.size
 
 
-def test_forks_have_luck_of_their_own() -> None:
+def test_forks_have_randomness_of_their_own() -> None:
     """The next card of the real game is that of a fork only as often as chance has it."""
     games = running(400, players=2, steps=0, seed=26)
     # Where the first card took no hearts, nobody can fall on the second, so it is there to be read.

@@ -35,11 +35,11 @@ def ending(seed: int, num_games: int, **changes: Any) -> MegalandGames:
     """Games that are over after one more round, won, shared or cut off, since all begin with many coins."""
     games = MegalandGames(MegalandConfig(max_rounds=1, **changes), num_games)
     games.reset(seed)
-    luck = np.random.default_rng(seed)
+    generator = np.random.default_rng(seed)
     told = [games.snapshot(game) for game in range(num_games)]
     for snapshot in told:
         for player in snapshot["players"]:
-            player["coins"] = int(luck.choice([3, 18, 21, 22]))
+            player["coins"] = int(generator.choice([3, 18, 21, 22]))
     return MegalandGames.restore(told, reward="win")
 
 
@@ -57,10 +57,10 @@ def test_win_pays_winners_and_sums_to_nothing(config: MegalandConfig) -> None:
 def test_a_shared_win_is_paid_in_shares(players: int) -> None:
     """N5: tied players share the win; D4: a game that is cut off pays nobody."""
     games = ending(32, 60, num_players=players)
-    luck = np.random.default_rng(32)
+    generator = np.random.default_rng(32)
     earned = np.zeros((60, players))
     while games.active.any():
-        games.step(some_legal(games, luck))
+        games.step(some_legal(games, generator))
         earned += games.rewards
     number = games.winners.sum(axis=1)
     assert set(number.tolist()) >= {0, 1, 2}
@@ -134,10 +134,10 @@ def test_any_callable_is_a_reward() -> None:
     games = MegalandGames(SHORT, 6, reward=reward)
     games.reset(37)
     play(games, np.random.default_rng(37), steps=6)
-    luck = np.random.default_rng(38)
+    generator = np.random.default_rng(38)
     index = np.array([4, 1])
     before = games.rewards.copy()
-    games.step(some_legal(games, luck)[index], index)
+    games.step(some_legal(games, generator)[index], index)
     outcome = told[-1]
     order = np.argsort(outcome.game)
     assert outcome.game[order].tolist() == [1, 4]
@@ -178,10 +178,10 @@ def test_rewards_of_games_that_are_not_named_stay() -> None:
     games = MegalandGames(SHORT, 4, reward=lambda outcome: np.full(outcome.coins.shape, 7.0))
     games.reset(40)
     assert not games.rewards.any()
-    luck = np.random.default_rng(40)
-    games.step(some_legal(games, luck)[[2]], [2])
+    generator = np.random.default_rng(40)
+    games.step(some_legal(games, generator)[[2]], [2])
     assert games.rewards.tolist() == [[0] * 3, [0] * 3, [7] * 3, [0] * 3]
-    games.step(some_legal(games, luck)[[0]], [0])
+    games.step(some_legal(games, generator)[[0]], [0])
     assert games.rewards.tolist() == [[7] * 3, [0] * 3, [7] * 3, [0] * 3]
     games.reset(41, index=[2])
     assert games.rewards.tolist() == [[7] * 3, [0] * 3, [0] * 3, [0] * 3]

@@ -123,7 +123,7 @@ def lucky(start: Snapshot, *addresses: tuple[int, int, int]) -> list[Event]:
     return draws
 
 
-def test_luck_of_staying(table: type[Table], round_number: int) -> None:
+def test_draws_of_staying(table: type[Table], round_number: int) -> None:
     """D1, L9: by the number of level cards seen: this is the second draw for staying, number 1."""
     start = state([{"jumps": 1}, {}, {}], seen=["Bats", "Spires"], first_player=1, round_number=round_number)
     game = table.restore(start)
@@ -131,7 +131,7 @@ def test_luck_of_staying(table: type[Table], round_number: int) -> None:
     assert log(game, "draw") == lucky(start, (STAY, 1, 1), (STAY, 2, 1), (STAY, 0, 1))
 
 
-def test_luck_of_the_box(table: type[Table], round_number: int) -> None:
+def test_draws_of_the_box(table: type[Table], round_number: int) -> None:
     """D1, L6: one draw a seat."""
     start = state([{"jumps": 1}, {}], "jump", reveals=["Treasure Box"], round_number=round_number)
     game = table.restore(start)
@@ -139,7 +139,7 @@ def test_luck_of_the_box(table: type[Table], round_number: int) -> None:
     assert log(game, "draw") == lucky(start, (BOX, 0, 0), (BOX, 1, 0))
 
 
-def test_luck_of_soap_makers(table: type[Table], round_number: int) -> None:
+def test_draws_of_soap_makers(table: type[Table], round_number: int) -> None:
     """D1, L5: one draw an owner."""
     soap: Player = {"buildings": {"Soap Makers": 1}, "jumps": 1}
     start = state([soap, {}, soap], "jump", reveals=["Sludge Creature"], first_player=2, round_number=round_number)
@@ -148,7 +148,7 @@ def test_luck_of_soap_makers(table: type[Table], round_number: int) -> None:
     assert log(game, "draw") == lucky(start, (SOAP, 2, 0), (SOAP, 0, 0))
 
 
-def test_luck_of_the_rabbit(table: type[Table], round_number: int) -> None:
+def test_draws_of_the_rabbit(table: type[Table], round_number: int) -> None:
     """D1, L8: three draws a trader."""
     trader: Player = {"carried": {"carrot": 4}, "jumps": 1}
     start = state([trader, trader], "jump", reveals=["Rabbit"], first_player=1, round_number=round_number)
@@ -158,7 +158,7 @@ def test_luck_of_the_rabbit(table: type[Table], round_number: int) -> None:
     assert log(game, "draw") == lucky(start, *[(RABBIT, seat, number) for seat in (1, 0) for number in (0, 1, 2)])
 
 
-def test_luck_of_laboratories(table: type[Table], round_number: int) -> None:
+def test_draws_of_laboratories(table: type[Table], round_number: int) -> None:
     """D1, L7: one draw for each Laboratory."""
     seats: list[Player] = [
         {"hearts": 1, "buildings": {"Laboratory": 1}, "jumps": 1},
@@ -171,7 +171,7 @@ def test_luck_of_laboratories(table: type[Table], round_number: int) -> None:
     assert log(game, "draw") == lucky(start, (LABORATORY, 1, 0), (LABORATORY, 1, 1), (LABORATORY, 0, 0))
 
 
-def test_luck_of_stables(table: type[Table], round_number: int) -> None:
+def test_draws_of_stables(table: type[Table], round_number: int) -> None:
     """D1, L10: one draw for each stable, in the order in which they are asked."""
     seats: list[Player] = [
         {"carried": {"gear": 3}, "buildings": {"Reptile Stable": 3}},
@@ -186,7 +186,7 @@ def test_luck_of_stables(table: type[Table], round_number: int) -> None:
     assert log(game, "draw") == lucky(start, (STABLE, 0, 0), (STABLE, 1, 0), (STABLE, 0, 1), (STABLE, 0, 2))
 
 
-def test_luck_of_ponds(table: type[Table], round_number: int) -> None:
+def test_draws_of_ponds(table: type[Table], round_number: int) -> None:
     """D1, N3: one draw for each pond, with the luck of the round that ends."""
     ponds: Player = {"buildings": {"Fishing Pond": 2}, "home": {"gear": 1}}
     start = state([ponds, ponds], "buy", round_number=round_number)

@@ -18,9 +18,9 @@ PLAYERS = range(2, 6)
 def played(players: int, num_games: int = 7) -> MegalandGames:
     games = MegalandGames(MegalandConfig(players), num_games)
     games.reset(4)
-    luck = np.random.default_rng(players)
+    generator = np.random.default_rng(players)
     for _ in range(25):
-        games.step(some_legal(games, luck))
+        games.step(some_legal(games, generator))
     return games
 
 

@@ -64,11 +64,11 @@ def test_a_reward_that_goes_wrong_changes_nothing(
 ) -> None:
     reward = Sometimes(wrong)
     games = MegalandGames(MegalandConfig(3), 5, reward=reward, record=True)
-    luck = np.random.default_rng(3)
+    generator = np.random.default_rng(3)
     games.reset(3)
     for _ in range(12):
-        games.step(some_legal(games, luck))
-    actions = some_legal(games, luck)
+        games.step(some_legal(games, generator))
+    actions = some_legal(games, generator)
     moving = actions if index is None else actions[index]
     decisions = games.decisions()
     before = everything(games), games.rewards.copy(), games.margins_seen.copy(), games.events(0)
@@ -97,9 +97,9 @@ def test_a_reward_that_goes_wrong_at_the_end_changes_nothing(wrong: Callable[[Ou
     reward.goes_wrong = True
     games = MegalandGames(MegalandConfig(2, max_rounds=2), 3, reward=reward)
     games.reset(8)
-    luck = np.random.default_rng(8)
+    generator = np.random.default_rng(8)
     while True:
-        actions = some_legal(games, luck)
+        actions = some_legal(games, generator)
         before = everything(games)
         try:
             games.step(actions)
@@ -133,12 +133,12 @@ def test_an_opponent_that_fails_changes_nothing(how: str, good_turns: int) -> No
     """Also when the learner's choice was carried out before it: the same step can be made again."""
     agents = Tiring(good_turns, how), Tiring(-2, how)
     games, other = (SingleLearnerGames(MegalandConfig(3), 4, opponents=agent) for agent in agents)
-    luck = np.random.default_rng(6)
+    generator = np.random.default_rng(6)
     for each in (games, other):
         each.reset([1, 2, 3, 4])
     failed = False
     while not failed:
-        actions = (luck.random((4, 40)) * games.decisions().legal).argmax(axis=1)
+        actions = (generator.random((4, 40)) * games.decisions().legal).argmax(axis=1)
         before = everything(games.games), games.rewards.copy(), games.played.copy()
         try:
             games.step(actions)

@@ -31,7 +31,7 @@ TABLE = {name: (shape, dtype) for name, shape, dtype in map(re.Match.groups, _RO
 
 
 def played(config: MegalandConfig, num_games: int, seed: int, steps: int) -> MegalandGames:
-    """Games after so many steps of random play, or at their end."""
+    """Games after ``steps`` steps of random play, or at their end."""
     games = MegalandGames(config, num_games)
     games.reset(seed)
     while games.active.any() and steps:

@@ -19,7 +19,7 @@ from functools import cache, lru_cache
 from itertools import combinations, combinations_with_replacement
 from typing import Any, NamedTuple
 
-Hand = dict[str, int]  # how many there are of each treasure; all six are listed, in the order of C2
+Hand = dict[str, int]  # the number of each treasure; all six are listed, in the order of C2
 Payment = dict[str, int]  # the cards of a payment; only the treasures that are in it
 
 # --------------------------------------------------------------------------------------------------- components (C)
@@ -194,8 +194,8 @@ class WildRights(NamedTuple):
     """What may be wild in the next purchase of a player (B3)."""
 
     eggs: bool  # any number of them, when buying buildings
-    fish: int  # so many this round
-    carrots: int  # so many this round
+    fish: int  # number of cards left this round
+    carrots: int  # number of cards left this round
 
 
 @cache
@@ -641,7 +641,7 @@ class ReferenceGame:
                 self.log("damage", seat=seat, value=lost)
 
     def resolve_falls(self) -> None:
-        """L7: who has no heart left falls. Hospitals pay; then the carried treasures go, but for those in Herb Huts."""
+        """L7: players without hearts fall. Hospitals pay; carried treasures are lost, except those in Herb Huts."""
         fallen = [seat for seat in self.in_level() if self.players[seat].hearts == 0]
         for seat in fallen:
             self.players[seat].in_level = False
@@ -686,7 +686,7 @@ class ReferenceGame:
         self.meet_rabbit()
 
     def meet_rabbit(self) -> None:
-        """L8: on the Rabbit, who is still in the level and carries three carrots may trade them."""
+        """L8: on the Rabbit, players still in the level who carry three carrots may trade them."""
         if self.level_card == "Rabbit":
             self.ask("rabbit")
         else:
@@ -926,7 +926,7 @@ class ReferenceGame:
         self.night()
 
     def arcades_pay(self) -> None:
-        """B7: 2 coins per Arcade to who has strictly fewer coins than every other, all counted before any is paid."""
+        """B7: 2 coins per Arcade for a player with strictly fewer coins than any other, counted before any is paid."""
         coins = [player.coins for player in self.players]
         for seat in self.seats:
             if all(coins[seat] < coins[other] for other in self.seats if other != seat):

@@ -307,14 +307,15 @@ def state(
         deck: The treasure deck holds just these, and the discard pile all else that nobody has.
         discard: The discard pile holds just these, and the deck all else that nobody has. With both given, the rest
             is in the home hand of the last seat; with neither, it is all in the deck.
-        seen: The level cards seen this round, in order; as a rule none before a jump and the Clouds otherwise.
+        seen: The level cards seen this round, in order; by default none before a jump and the Clouds otherwise.
         reveals: The level cards that are to come next, in order (it sets the seed); from the buy phase, those of the
             next round.
         seed: The seed, where no ``reveals`` set it.
         round_number: The round.
         first_player: Who has the first-player token.
-        buyer: Whose turn it is; as a rule the first player's.
-        market: Normal buildings that are surely on offer, beside those that somebody owns. Others fill it to seven.
+        buyer: The seat whose turn it is; by default the first player.
+        market: Normal buildings that must be on offer, in addition to those that a player owns. Others fill the
+            market up to seven.
         config: Fields of the configuration that differ from the default.
     """
     buying = decision == "buy"
@@ -449,7 +450,7 @@ def _piles(
 def meet(table: type[Table], card: str, players: Sequence[Player], jump: Sequence[int] = (), **changes: Any) -> Table:
     """A table where ``card`` has just been met, at the first question that it brings.
 
-    Whoever says nothing of jump tokens owns one before, so that there is a question to start from; the seats in
+    Players without an entry for jump tokens own one, so that there is a decision to start from; the seats in
     ``jump`` use theirs.
     """
     game = table.restore(state([{"jumps": 1, **player} for player in players], "jump", reveals=[card], **changes))
@@ -460,7 +461,7 @@ def meet(table: type[Table], card: str, players: Sequence[Player], jump: Sequenc
 def night(table: type[Table], players: Sequence[Player], **changes: Any) -> Table:
     """A table after a buy phase in which nobody bought, at the first question of the night or of the next round.
 
-    Whoever says nothing of jump tokens owns one, so that the next round stops before its first level card.
+    Players without an entry for jump tokens own one, so that the next round stops before its first level card.
     """
     return pass_all(table.restore(state([{"jumps": 1, **player} for player in players], "buy", **changes)))
 
