@@ -19,7 +19,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -86,19 +86,22 @@ def append_text(path: str | Path, text: str) -> None:
 
 
 @contextmanager
-def new_folder(path: str | Path) -> Iterator[Path]:
+def new_folder(path: str | Path, names: Collection[str]) -> Iterator[Path]:
     """Fill a temporary folder, which then takes the name ``path``, or leave everything as it was.
 
-    The files in it are synced before the rename. A folder that has the name already is replaced. Folders above it are
-    made if need be.
+    The files in it are synced before the rename. Missing parent folders are created. A folder that has the name already
+    is replaced if it holds nothing but files with the names of the new ones; anything else may be somebody's work.
+
+    Args:
+        path: the folder.
+        names: the files that it may hold.
 
     Raises:
-        NotADirectoryError: ``path`` is a file or a device, which is not replaced.
+        FileError: something else has the name ``path``; nothing has changed.
         OSError: something cannot be written; ``filename`` is the file, or ``path``.
     """
     target = Path(path)
-    if target.exists() and not target.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, "it is not a folder", str(path))
+    _check_replaceable(target, names)
     with _names(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY))
@@ -110,6 +113,21 @@ def new_folder(path: str | Path) -> Iterator[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
         sync_folder(target.parent)
+
+
+def _check_replaceable(target: Path, names: Collection[str]) -> None:
+    if target.name in ("", ".."):  # "." and "/" too: a folder that is in use cannot be renamed
+        raise FileError(f"{str(target)!r} cannot be written as a folder; give it a name")
+    if not os.path.lexists(target):
+        return
+    if target.is_symlink() or not target.is_dir():
+        raise FileError(f"{target} exists and is not a folder; choose another name")
+    for entry in target.iterdir():
+        if entry.name not in names or entry.is_symlink() or not entry.is_file():
+            raise FileError(
+                f"{target} holds {entry.name}, and would be replaced as a whole. Only a folder with nothing but "
+                f"{', '.join(sorted(names))} is replaced; choose another name"
+            )
 
 
 def make_folder(path: str | Path) -> list[Path]:

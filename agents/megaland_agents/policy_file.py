@@ -21,7 +21,8 @@ PyTorch and safetensors are imported only when a policy is written or read.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -92,7 +93,8 @@ def save_policy(
         The folder.
 
     Raises:
-        PolicyError: the policy could not be loaded again.
+        PolicyError: the policy could not be loaded again, or something that is not a policy has the name ``path``;
+            nothing has changed.
         OSError: the folder cannot be written; ``filename`` says where.
     """
     import safetensors.torch
@@ -112,7 +114,7 @@ def save_policy(
         tensors[f"layers.{number}.weight"] = weight.detach().to("cpu", torch.float32).contiguous()
         tensors[f"layers.{number}.bias"] = bias.detach().to("cpu", torch.float32).contiguous()
     text = json.dumps(description, indent=1, allow_nan=False) + "\n"
-    with new_folder(target) as temporary:
+    with _policy_folder(target) as temporary:
         # Not with the library's own writer: when the disk is full, its error is no OSError and names no file.
         (temporary / WEIGHTS_FILE).write_bytes(safetensors.torch.save(tensors))
         (temporary / DESCRIPTION_FILE).write_text(text, encoding="utf-8")
@@ -121,6 +123,16 @@ def save_policy(
             (temporary / CHECKSUMS_FILE).write_text("".join(lines), encoding="utf-8")
         load_policy(temporary)
     return target
+
+
+@contextmanager
+def _policy_folder(target: Path) -> Iterator[Path]:
+    """Fill a new folder; what has its name is replaced only if it is a policy, or empty."""
+    try:
+        with new_folder(target, (DESCRIPTION_FILE, WEIGHTS_FILE, CHECKSUMS_FILE)) as temporary:
+            yield temporary
+    except FileError as error:
+        raise PolicyError(f"the policy cannot be saved: {error}") from None
 
 
 # ------------------------------------------------------------------------------------------------- reading

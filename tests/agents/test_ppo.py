@@ -193,7 +193,7 @@ def test_checksums_that_lack_a_file_or_cannot_be_read(tmp_path: Path) -> None:
 def test_a_policy_replaces_no_file(tmp_path: Path) -> None:
     file = tmp_path / "notes"
     file.write_text("mine")
-    with pytest.raises(NotADirectoryError, match="notes"):
+    with pytest.raises(PolicyError, match="notes"):
         save_policy(file, layers(8), activation="relu", provenance={})
     assert [path.name for path in tmp_path.iterdir()] == ["notes"]
     assert file.read_text() == "mine"
@@ -554,3 +554,55 @@ def test_bytes_that_were_changed_are_refused_or_harmless(policy: Path) -> None:
         except PolicyError:
             outcomes[False] += 1
     assert min(outcomes.values()) > 10
+
+
+# ------------------------------------------------------------------------------------------- what may be replaced
+
+
+def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
+    assert PPOAgent(save_policy(tmp_path, layers(8), activation="relu", provenance={"steps": 6})).provenance
+
+
+def made_of_somebody(kind: str, place: Path) -> Path:
+    """Something that has the name of the new policy, with content that must survive."""
+    target = place / "mine"
+    match kind:
+        case "file":
+            target.write_text("precious")
+        case "folder":
+            (target / "important").mkdir(parents=True)
+            (target / "thesis.txt").write_text("precious")
+        case "folder in a policy":
+            save_policy(target, layers(8), activation="relu", provenance={})
+            (target / "notes").mkdir()
+        case "folder of a policy's name":
+            (target / DESCRIPTION_FILE).mkdir(parents=True)
+        case "link":
+            (place / "real").mkdir()
+            target.symlink_to(place / "real")
+        case "link to nothing":
+            target.symlink_to(place / "nowhere")
+        case "pipe":
+            os.mkfifo(target)
+    return target
+
+
+KINDS = ("file", "folder", "folder in a policy", "folder of a policy's name", "link", "link to nothing", "pipe")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_else_is_replaced(tmp_path: Path, kind: str) -> None:
+    target = made_of_somebody(kind, tmp_path)
+    before = sorted(map(str, tmp_path.rglob("*")))
+    with pytest.raises(PolicyError, match=r"mine .*choose another name"):
+        save_policy(target, layers(8), activation="relu", provenance={})
+    assert sorted(map(str, tmp_path.rglob("*"))) == before
+
+
+@pytest.mark.parametrize("path", ["", ".", "..", "sub/.."])
+def test_a_folder_in_use_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PolicyError, match="give it a name"):
+        save_policy(path, layers(8), activation="relu", provenance={})
+    assert [entry.name for entry in tmp_path.iterdir()] == ["sub"]

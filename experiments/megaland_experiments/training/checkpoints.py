@@ -19,7 +19,7 @@ import torch
 
 from megaland_agents.policy_file import PolicyError
 from megaland_env.files import new_folder, parse_json, read_bytes, read_json, remove_folder
-from megaland_experiments.shared.checksums import Checksums, seal
+from megaland_experiments.shared.checksums import CHECKSUMS_FILE, Checksums, seal
 from megaland_experiments.shared.output import warn
 from megaland_experiments.training.all_seats import AllSeatsPPO
 from megaland_experiments.training.config import ITSELF
@@ -78,7 +78,7 @@ def save_checkpoint(folder: Path, model: AllSeatsPPO, league: League, extra: dic
         "seated": seated,
         "extra": extra,
     }
-    with new_folder(target) as temporary:
+    with new_folder(target, (MODEL, STATE, GAMES, CHECKSUMS_FILE)) as temporary:
         (temporary / MODEL).write_bytes(content.getbuffer())
         (temporary / STATE).write_text(json.dumps(state) + "\n", encoding="utf-8")
         (temporary / GAMES).write_text(json.dumps(model.games.snapshot()) + "\n", encoding="utf-8")
