@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from megaland_env.actions import NUM_ACTIONS, action_name
+
 
 class IllegalActionError(ValueError):
     """An action that the rules do not allow; nothing has changed.
@@ -36,3 +38,20 @@ class IllegalActionError(ValueError):
         self.seat = seat
         self.action = action
         self.legal = list(legal)
+
+
+def illegal_action(situation: str, game: int, seat: int, action: int, legal: Sequence[int]) -> IllegalActionError:
+    """The error for an action that is not legal; its message names the action and the legal ones.
+
+    Args:
+        situation: who was asked for what, the beginning of the message.
+        game: position in the batch.
+        seat: the seat that chose the action.
+        action: its number, whether there is such an action or not.
+        legal: the numbers of the legal actions.
+    """
+    exists = 0 <= action < NUM_ACTIONS
+    name = f"{action} ({action_name(action)})" if exists else f"{action}, which is not one of 0..{NUM_ACTIONS - 1},"
+    names = [action_name(number) for number in legal]
+    message = f"{situation}: action {name} is not legal; legal are {', '.join(names)}"
+    return IllegalActionError(message, game, seat, action, names)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env import snapshot
-from megaland_env.actions import NUM_ACTIONS, Kind, action_name
+from megaland_env.actions import NUM_ACTIONS, Kind
 from megaland_env.arrays import Bools, Bytes, Doubles, Floats, Ints, Words, constant
 from megaland_env.checks import is_integer
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
@@ -18,7 +18,7 @@ from megaland_env.decisions import Decisions
 from megaland_env.engine import backend, bits, rng
 from megaland_env.engine.events import EventColumns, EventLog, in_words
 from megaland_env.engine.state import KINDS, NO, ONE, PASS_ONLY, GameState, add_at, indices_where, put_at
-from megaland_env.errors import IllegalActionError
+from megaland_env.errors import illegal_action
 from megaland_env.rewards import NAMED, Outcome, Reward, make_reward, win_shares
 
 _BYTE = np.dtype(np.uint8)
@@ -498,17 +498,9 @@ class MegalandGames:
         return chosen
 
     def _refuse(self, game: int, seat: int, action: int) -> None:
-        legal = [action_name(a) for a in range(NUM_ACTIONS) if int(self._state.legal[seat, game]) >> a & 1]
-        exists = 0 <= action < NUM_ACTIONS
-        name = f"{action} ({action_name(action)})" if exists else f"{action}, which is not one of 0..{NUM_ACTIONS - 1},"
+        legal = [number for number in range(NUM_ACTIONS) if int(self._state.legal[seat, game]) >> number & 1]
         kind = Kind(int(self._state.kind[game])).label
-        raise IllegalActionError(
-            f"game {game}, seat {seat}, decision {kind!r}: action {name} is not legal; legal are {', '.join(legal)}",
-            game,
-            seat,
-            action,
-            legal,
-        )
+        raise illegal_action(f"game {game}, seat {seat}, decision {kind!r}", game, seat, action, legal)
 
     # ---------------------------------------------------------------------------------------------- rewards
 

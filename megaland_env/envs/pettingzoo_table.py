@@ -15,11 +15,11 @@ with needs("the PettingZoo environment", "envs"):
     from gymnasium import logger, spaces
     from gymnasium.error import ResetNeeded
 
-from megaland_env.actions import NUM_ACTIONS, PASS, Kind, action_name
+from megaland_env.actions import NUM_ACTIONS, PASS, Kind
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
 from megaland_env.engine import rng
-from megaland_env.errors import IllegalActionError
+from megaland_env.errors import IllegalActionError, illegal_action
 from megaland_env.game import MegalandGames
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import RENDER_MODES, render
@@ -206,14 +206,10 @@ class PettingZooTable:
         self.illegal_actions += replaced
         return int(choices[0])
 
-    def _refusal(self, agent: str, number: int) -> IllegalActionError:
+    def _refusal(self, agent: str, action: int) -> IllegalActionError:
         seat = self._seat[agent]
-        legal = [action_name(action) for action in np.flatnonzero(self._masks[seat]).tolist()]
-        name = f"{number} ({action_name(number)})" if 0 <= number < NUM_ACTIONS else f"{number}, which does not exist,"
         asked = f"asked for {Kind(int(self.games.kind[0])).label!r}" if self.games.active[0, seat] else "not asked"
-        return IllegalActionError(
-            f"{agent} is {asked}: action {name} is not legal; legal are {', '.join(legal)}", 0, seat, number, legal
-        )
+        return illegal_action(f"{agent} is {asked}", 0, seat, action, np.flatnonzero(self._masks[seat]).tolist())
 
     # ---------------------------------------------------------------------------------------------- observing
 
