@@ -29,13 +29,13 @@ Info = dict[str, Any]
 
 
 def observation_space() -> spaces.Space[Observation]:
-    """Of one learner: (D,) float32, ``observation.encode``."""
+    """The observations of one learner: (D,) float32, ``observation.encode``."""
     box: spaces.Space[Any] = spaces.Box(-1.0, 1.0, (NUM_FEATURES,), np.float32)
     return box
 
 
 def action_space() -> spaces.Discrete:
-    """Of one learner: the 40 actions of actions.py."""
+    """The actions of one learner: the 40 of actions.py."""
     return spaces.Discrete(NUM_ACTIONS)
 
 
@@ -171,7 +171,7 @@ class MegalandEnv(OneLearnerEnv, gym.Env[Observation, np.int64 | int]):
         config: of the game; the default is the full game for four.
         opponents: who has the other seats: an agent or its name, P - 1 of them in seat order from the learner's left,
             or a weighted pool (``Opponents.of``).
-        seat: the learner's seat; ``None`` draws it anew for each game.
+        seat: the learner's seat; ``None`` draws it for each game.
         reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
         illegal: what an illegal action does: ``"raise"`` an error, or play a ``"random"`` legal one, which is counted
             (``games.illegal_actions``).
@@ -179,7 +179,7 @@ class MegalandEnv(OneLearnerEnv, gym.Env[Observation, np.int64 | int]):
         **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
 
     Raises:
-        ValueError: an argument has no meaning.
+        ValueError: an argument is invalid.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ class MegalandRunEnv(OneLearnerEnv, gym.Env[Observation, np.int64 | int]):
         render_mode: as in ``MegalandEnv``.
 
     Raises:
-        ValueError: an argument has no meaning.
+        ValueError: an argument is invalid.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class MegalandBuyEnv(OneLearnerEnv, gym.Env[Observation, np.int64 | int]):
         render_mode: as in ``MegalandEnv``.
 
     Raises:
-        ValueError: an argument has no meaning.
+        ValueError: an argument is invalid.
     """
 
     def __init__(self, *, illegal: str = "raise", render_mode: str | None = None) -> None:

@@ -104,7 +104,7 @@ class MegalandVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[Any],
         **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
 
     Raises:
-        ValueError: an argument has no meaning.
+        ValueError: an argument is invalid.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class MegalandRunVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[An
         render_mode: as in ``MegalandVectorEnv``.
 
     Raises:
-        ValueError: an argument has no meaning.
+        ValueError: an argument is invalid.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class MegalandBuyVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[An
         render_mode: as in ``MegalandVectorEnv``.
 
     Raises:
-        ValueError: an argument has no meaning.
+        ValueError: an argument is invalid.
     """
 
     def __init__(

@@ -27,11 +27,11 @@ from megaland_env.seats.slots import EpisodeSeeds
 class MegalandMultiAgentVectorEnv(AutoresetVectorEnv, VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
     """N games side by side, each with P seats, and a step for all of them: for learners that play every seat.
 
-    A step is one decision moment of every game. Who must decide stands in ``active`` (N, P): often several seats of a
-    game at once, which then decide without seeing each other's choices, and in the buy phase a single one.
+    A step is one decision moment of every game. ``active`` (N, P) marks the seats that must decide: often several seats
+    of a game, which decide without seeing each other's choices, and in the buy phase a single one.
 
     - *Observation*: (N, P, D) float32, in row (i, p) what seat p of game i sees (``observation.encode``), whether it
-      must decide or waits. A new array in each step, which is yours.
+      must decide or waits. A new array in each step, which the caller may keep.
     - *Action*: (N, P) integers, each one of the 40 of actions.py. Only the entries of seats that are active count; the
       others may hold anything.
     - *Mask*: ``action_masks()`` (N, P, 40) bool, and ``infos["action_mask"]`` the same as int8, which is what the
@@ -58,11 +58,11 @@ class MegalandMultiAgentVectorEnv(AutoresetVectorEnv, VectorEnv[Floats, npt.NDAr
     Attributes:
         games: the games; for reading.
         played: (N, P) int64, the actions that the last step carried out; PASS for seats that were not active.
-        illegal_actions: how many illegal actions were replaced.
+        illegal_actions: number of illegal actions that were replaced.
         autoreset_mode: the ``AutoresetMode``.
 
     Raises:
-        ValueError: an argument has no meaning.
+        ValueError: an argument is invalid.
     """
 
     def __init__(

@@ -50,11 +50,11 @@ class PettingZooTable:
             PettingZoo, reading this and all else that belongs to a game is then an ``AttributeError``.
         possible_agents: all agents.
         played: the action of each agent that was carried out last.
-        illegal_actions: how many illegal actions were replaced.
+        illegal_actions: number of illegal actions that were replaced.
         state_space: of ``state()``.
 
     Raises:
-        ValueError: an argument has no meaning.
+        ValueError: an argument is invalid.
     """
 
     agents: list[str]
@@ -111,11 +111,11 @@ class PettingZooTable:
         return int(self.games.seeds[0])
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """Of one agent: always the same object."""
+        """The space of one agent: always the same object."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """Of one agent: always the same object."""
+        """The space of one agent: always the same object."""
         return self.action_spaces[agent]
 
     def state(self) -> npt.NDArray[np.float32]:
@@ -230,7 +230,7 @@ class PettingZooTable:
         return {"observation": self._row(seat), "action_mask": self._masks[seat].copy()}
 
     def _infos(self) -> dict[str, Info]:
-        """Of all agents; the result is zero until the game is over, so that the keys are always the same."""
+        """The infos of all agents; the result is zero until the game is over, so that the keys are always the same."""
         infos: dict[str, Info] = {
             agent: {"action_mask": mask, "win_share": 0.0, "coins": 0, "rounds": 0}
             for agent, mask in zip(self.possible_agents, self._masks.copy(), strict=True)

@@ -56,7 +56,7 @@ class MegalandVecEnv(VecEnv):
         num_envs: E.
         opponents: who has the other seats: an agent or its name, P - 1 of them in seat order from the learner's left,
             or a weighted pool (``Opponents.of``).
-        seat: the learner's seat; ``None`` draws it anew for each game.
+        seat: the learner's seat; ``None`` draws it for each game.
         reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
         seed: for the first ``reset``; ``None`` takes one from the operating system.
         illegal: what an illegal action does: ``"raise"`` an error, or play a ``"random"`` legal one, which is counted.
@@ -64,7 +64,7 @@ class MegalandVecEnv(VecEnv):
         **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
 
     Raises:
-        ValueError: an argument has no meaning.
+        ValueError: an argument is invalid.
     """
 
     metadata: dict[str, Any]
@@ -142,7 +142,7 @@ class MegalandVecEnv(VecEnv):
 
     @property
     def illegal_actions(self) -> int:
-        """How many illegal actions were replaced by random ones."""
+        """The number of illegal actions that were replaced by random ones."""
         return sum(block.illegal_actions for block in self._blocks)
 
     @property
@@ -337,7 +337,7 @@ class MegalandVecEnv(VecEnv):
     def env_is_wrapped(
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
     ) -> list[bool]:
-        """Nowhere is there a wrapper."""
+        """False for each game: there are no wrappers."""
         return [False for _ in self._get_indices(indices)]
 
     # ---------------------------------------------------------------------------------------------- saving

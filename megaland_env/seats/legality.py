@@ -19,7 +19,7 @@ def check_illegal(illegal: str) -> str:
     """The argument ``illegal`` itself.
 
     Raises:
-        ValueError: it has no meaning.
+        ValueError: it is neither.
     """
     if illegal not in ILLEGAL:
         raise ValueError(f"illegal is {illegal!r}; it must be one of {ILLEGAL}")
@@ -27,10 +27,10 @@ def check_illegal(illegal: str) -> str:
 
 
 def made_legal(decisions: Decisions, choices: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], int]:
-    """The choices (M,) with a random legal one, from the luck of its seat, in the place of each that is not legal.
+    """The choices (M,), each that is not legal replaced by a random legal one, drawn with the randomness of its seat.
 
     Returns:
-        (M,) legal choices, and how many of them were replaced.
+        (M,) legal choices, and the number of them that were replaced.
     """
     exists = (choices >= 0) & (choices < NUM_ACTIONS)
     bit = np.where(exists, choices, NUM_ACTIONS).astype(np.uint64)  # no set of actions has the bit of NUM_ACTIONS

@@ -1,4 +1,4 @@
-"""Two small tasks with known optima, for learning and for checking learners. Knows no environment API.
+"""Two small tasks with known optima, for learning and for checking learners. Independent of any environment API.
 
 A task is a piece of the game and goes by its rules. It is a table for two at which the other player sits at home with a
 single treasure: so when the learner's part is over it is the other's turn to buy, and as nobody answers for the other,
@@ -127,7 +127,7 @@ class BuyTask:
     """One turn of the buy phase: the learner has treasures and a few buildings, and gains what coins it can.
 
     It holds 1 to 12 treasures, dealt from the full deck, and owns 0 to 4 buildings, drawn from the cards on offer; both
-    numbers are uniform. The market is drawn too (``"spread"``). There is no luck in the turn itself, so the best that a
+    numbers are uniform. The market is drawn too (``"spread"``). The turn itself has no randomness, so the most that a
     hand can bring is found by trying all ways to play it.
     """
 
@@ -188,11 +188,11 @@ class _TaskGames(MegalandGames):
 
 
 class TaskGames(SingleLearnerGames):
-    """N slots, in each of which the learner plays a task, and then it once more with other luck.
+    """N slots, in each of which the learner plays a task again and again, with other seeds.
 
     It is used as any ``SingleLearnerGames``; the rewards are what the learner has gained by the step, and those of a
-    whole task add up to what it has gained in all. Every task takes a step at least: who falls on the very first level
-    card, and so is never asked, has just to pass.
+    whole task add up to what it has gained in all. Every task takes at least one step: a learner who falls on the first
+    level card, and so is never asked, just passes.
 
     Args:
         task: what is played.
@@ -240,4 +240,4 @@ class TaskGames(SingleLearnerGames):
 
     def restore(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> None:
         """Not possible: a snapshot of games does not know of tasks."""
-        raise NotImplementedError("a task cannot be taken up again from a snapshot")
+        raise NotImplementedError("a task cannot be resumed from a snapshot")

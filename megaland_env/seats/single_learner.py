@@ -51,11 +51,11 @@ class SingleLearnerGames:
         seats: (N,) int64, the learner's seat in each game.
         rewards: (N,) float32, what the last step paid the learner.
         played: (N,) int64, the learner's action that was last carried out in each game.
-        illegal_actions: how many illegal choices were replaced.
+        illegal_actions: number of illegal choices that were replaced.
         seconds: time spent so far in the ``"engine"`` and in the ``"opponents"``.
 
     Raises:
-        ValueError: an argument has no meaning.
+        ValueError: an argument is invalid.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class SingleLearnerGames:
 
     @property
     def win_shares(self) -> npt.NDArray[np.float64]:
-        """(N,) the learner's share of the win: 1 / number of winners, 0 for who has not won."""
+        """(N,) the learner's share of the win: 1 / number of winners, 0 for a learner who has not won."""
         self.games._check_started(self._everyone)
         return self._win_shares(self._everyone)
 
@@ -129,7 +129,7 @@ class SingleLearnerGames:
         return self.games.rows(games, self.seats[games])
 
     def results(self, index: npt.ArrayLike) -> dict[str, npt.NDArray[Any]]:
-        """What the learner has come to in the games named, which are over: arrays (n,) by name."""
+        """The learner's results in the games named, which are over: arrays (n,) by name."""
         games = np.asarray(index)
         self.games._check_started(games)
         return self._results(games)
@@ -167,7 +167,7 @@ class SingleLearnerGames:
         self._slots.seating.set_opponents(Opponents.of(opponents))
 
     def reset(self, seeds: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
-        """Start slots anew, each with a seed of its own.
+        """Start new games in slots, each with a seed of its own.
 
         Args:
             seeds: (N,) integers, or (n,) if ``index`` is given.

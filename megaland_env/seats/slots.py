@@ -1,4 +1,4 @@
-"""``Slots``: places where one game is played after the other, with their seeds and with who sits where."""
+"""``Slots``: places where one game follows the other, with the seeds of the games and the players of their seats."""
 
 from __future__ import annotations
 

@@ -111,22 +111,22 @@ def play(
     """Play games between agents, each to its end.
 
     The games run side by side; an agent is called once a step, with all the decisions that are its own in any of them.
-    A game that is over makes room for the next, so memory goes with ``batch`` and not with the number of games. Luck is
-    by address, so the results do not depend on ``batch``, unless an agent's answers do.
+    A game that is over makes room for the next, so memory goes with ``batch`` and not with the number of games.
+    The results do not depend on ``batch``, unless an agent's answers do.
 
     Args:
         config: of all the games.
         agents: the agents, made or by name (``make_agent``).
         line_ups: (N, P) integers; ``line_ups[g, s]`` is the position in ``agents`` of who has seat s in game g.
         seeds: (N,) integers, the seed of each game.
-        batch: how many games run at once.
+        batch: number of games that run at once.
         progress: called about twice a second and at the end.
         names: what the agents are called in errors; by default ``agent_name``.
         watcher: sees the games. They keep an event log then, which the watcher drains.
 
     Raises:
         AgentError: an agent raised, or did not answer with one legal action for each decision.
-        ValueError: an argument has no meaning.
+        ValueError: an argument is invalid.
     """
     made = [make_agent(agent) for agent in agents]
     called = [agent_name(agent) for agent in agents] if names is None else list(names)
