@@ -17,8 +17,8 @@ from megaland_agents.planning.run_solver import WHOLE_DECK, RunModel, RunSolutio
 from megaland_env import Action, Decisions, Kind, LevelCard
 from megaland_env.cards import TREASURE_COPIES
 from megaland_env.seats.scenarios import RunTask
+from tests.experiments.test_tasks import BEST, CARDS, begun, check_mean, play
 from tests.support.tables import LEVEL_CARDS
-from tests.test_tasks import BEST, CARDS, begun, check_mean, play
 
 BOX, RABBIT, SLUDGE, SERPENT = (
     LEVEL_CARDS.index(name) for name in ("Treasure Box", "Rabbit", "Sludge Creature", "Red Serpent")

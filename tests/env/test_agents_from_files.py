@@ -27,7 +27,7 @@ from megaland_env.agent import (
     make_agent,
 )
 from megaland_experiments import cli
-from megaland_experiments.records import store as records
+from megaland_experiments.records import folder as records
 
 CODE = """
 from pathlib import Path

@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from megaland_env import MegalandConfig, MegalandGames, observation
+from megaland_env import MegalandConfig, MegalandGames
 from megaland_env.agent import random_legal
 from megaland_env.observation import FEATURES, FEATURES_VERSION, NUM_FEATURES, encode, features_table
+from megaland_env.observation.encode import _FEW
 from tests.support import tables
 
 Snapshot = dict[str, Any]
@@ -232,7 +233,7 @@ def test_few_rows_are_written_as_many_are(games: MegalandGames) -> None:
     """Few are looked up singly, many array by array: the same, bit for bit."""
     rows = all_rows(games)
     many = encode(rows[np.tile(np.arange(len(rows)), 20)])
-    assert len(many) > 2 * len(rows) + observation._FEW
+    assert len(many) > 2 * len(rows) + _FEW
     assert encode(rows).tobytes() == many[: len(rows)].tobytes()
     assert encode(rows[3:5]).tobytes() == many[-len(rows) :][3:5].tobytes()
 
@@ -282,7 +283,7 @@ def test_what_passes_a_bound_is_cut_off() -> None:
     snapshot["players"][2]["jumps"] += snapshot["supply"]["jumps"]
     snapshot["supply"]["jumps"] = 0
     restored = MegalandGames.restore([snapshot])
-    for times in (1, observation._FEW):
+    for times in (1, _FEW):
         for seat, row in enumerate(encode(restored.rows([0, 0, 0] * times, [0, 1, 2] * times))[:3]):
             assert_as_expected(row, snapshot, seat)
             assert row.max() == 1
