@@ -64,9 +64,9 @@ COMMANDS = {
         (*_DRAWS, "openskill", "filelock"),
     ),
     "report": Command(
-        "megaland_experiments.analysis.report",
+        "megaland_experiments.report.page",
         "write an HTML page with the tables and pictures of recorded games or a tournament",
-        "megaland_experiments.analysis.report_options",
+        "megaland_experiments.report.options",
         "analysis",
         (*_DRAWS, "polars", "statsmodels", "filelock"),
     ),

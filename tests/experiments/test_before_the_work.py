@@ -13,12 +13,12 @@ import pytest
 
 from megaland_agents.ppo import CHAMPION
 from megaland_experiments import cli
-from megaland_experiments.analysis import report
 from megaland_experiments.matches import arena
 from megaland_experiments.matches import playing as matches
 from megaland_experiments.play.match import Match
 from megaland_experiments.probe import command as probe_command
 from megaland_experiments.records import simulation
+from megaland_experiments.report import page as report
 from megaland_experiments.shared.output import check_writable
 from megaland_experiments.speed import benchmark
 from megaland_experiments.training import learning_curves

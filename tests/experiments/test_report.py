@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 from megaland_experiments import analysis, cli
-from megaland_experiments.analysis import report
 from megaland_experiments.records import simulate
 from megaland_experiments.records.folder import Records
+from megaland_experiments.report import page as report
 from megaland_experiments.strength.tournament import tournament
 
 ALONE = {"meta", "img", "br", "link"}

@@ -19,8 +19,8 @@ import polars as pl
 
 from megaland_env.files import write_text
 from megaland_experiments import analysis
-from megaland_experiments.analysis.report_options import DEFAULT_NAME
 from megaland_experiments.records.folder import MANIFEST_FILE, Records, load
+from megaland_experiments.report.options import DEFAULT_NAME
 from megaland_experiments.shared.output import check_writable, going_on, in_html, percent, plain_warnings, say
 from megaland_experiments.shared.plots import POINTS, png
 from megaland_experiments.shared.progress import Told, progress_bar

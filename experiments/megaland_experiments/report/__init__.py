@@ -1,0 +1,1 @@
+"""One page about recorded games or a tournament."""
