@@ -26,7 +26,10 @@ __all__ = [
     "SnapshotError",
     "Treasure",
     "View",
+    "__version__",
     "action_name",
 ]
+
+__version__ = "0.2.0"
 
 register_with_gymnasium()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.util import find_spec
 
 import pytest
 
+from megaland_env import __version__
 from tests.support.documents import PAGES
 from tests.support.places import ROOT
 
@@ -16,7 +18,7 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 def test_the_citation_is_of_this_version_and_licence() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\nversion: {PROJECT['version']}\n" in citation
+    assert f"\nversion: {__version__}\n" in citation
     assert f"\nlicense: {PROJECT['license']}\n" in citation
 
 
@@ -66,3 +68,14 @@ def test_hooks_before_a_commit_are_the_linters_of_the_checks() -> None:
     for words in ("ruff check", "ruff format --check", "mypy"):
         assert f"entry: {words}" in hooks
         assert f'"$bin/{words.split()[0]}"{words.removeprefix(words.split()[0])}' in checks, words
+
+
+def test_the_table_of_imports_leads_from_old_names_to_new_ones() -> None:
+    """No old module can be imported any more, and every new one is there."""
+    rows = re.findall(r"^\| `([\w.]+)` \| `([\w.]+)` \|$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert len(rows) >= 60
+    for old, new in rows:
+        assert find_spec(new) is not None, new
+        package = old.partition(".")[0]
+        gone = find_spec(package) is None or find_spec(package).origin is None or find_spec(old) is None
+        assert gone, old
