@@ -493,7 +493,7 @@ def test_killed_in_the_middle_it_goes_on(expected: dict[str, bytes], tmp_path: P
     assert kept == {name: content for name, content in expected.items() if name in kept}
     with pytest.raises(FolderError, match=r"has \d of its 4 parts; simulate again .*: megaland simulate random thresh"):
         load(out)
-    (out / "games" / ".part-00000.parquet.abc.part").write_bytes(b"half")
+    (out / "games" / ".part-00000.parquet.abc_1234.part").write_bytes(b"half")
     whole = [name for name in expected if all((out / table / Path(name).name).exists() for table in TABLES)]
     times = {name: (out / name).stat().st_mtime_ns for name in whole}
     assert run(*WORDS, "--out", str(out)) == 0

@@ -124,12 +124,12 @@ def test_what_was_not_finished_is_removed(tmp_path: Path) -> None:
     run = train(tiny(tmp_path / "run", total_steps=128, players=(2,), eval_games=0)).parent
     kept = files(run)
     for name in (
-        ".progress.csv.x1.part",
-        ".policy.x2.part/policy.json",
-        ".policy.x3.old/policy/policy.json",
-        "league/.000000000256.x4.part/policy.safetensors",
-        "checkpoints/.000000000256.part/model.pt",
-        "checkpoints/.000000000001.old/state.json",
+        ".progress.csv.x1234561.part",
+        ".policy.x1234562.part/policy.json",
+        ".policy.x1234563.old/policy/policy.json",
+        "league/.000000000256.x1234564.part/policy.safetensors",
+        "checkpoints/.000000000256.x1234567.part/model.pt",
+        "checkpoints/.000000000001.x1234567.old/state.json",
     ):
         (run / name).parent.mkdir(parents=True, exist_ok=True)
         (run / name).write_text("x")

@@ -27,7 +27,14 @@ from megaland_experiments.shared.run_folder import (
     reopen,
 )
 
-KIND = Kind("a test", "settings.json", "megaland-test", beginnings=("games", "networks.pt"), old_key="colour")
+KIND = Kind(
+    "a test",
+    "settings.json",
+    "megaland-test",
+    beginnings=("games", "networks.pt"),
+    written=(r"games/\d+\.npz",),
+    old_key="colour",
+)
 RED, BLUE = Work(KIND, {"colour": "red"}), Work(KIND, {"colour": "blue"})
 
 
@@ -151,6 +158,38 @@ def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
         claim(RED, tmp_path / "file" / "below").__enter__()
 
 
+@pytest.mark.parametrize("name", ["test", "runs/test"])
+def test_what_blocks_every_default_folder_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("mine")
+    default = tmp_path / "runs" / name
+    with pytest.raises(FolderError, match=f"{tmp_path / 'runs'} is not a folder; {default} cannot be made"):
+        claim(RED, None, default).__enter__()
+
+
+def test_a_link_to_nothing_is_not_a_folder(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "nothing")
+    for folder in (link, link / "below"):
+        with pytest.raises(FolderError, match=f"{link} is a link to what does not exist"):
+            claim(RED, folder).__enter__()
+    with pytest.raises(FolderError, match=f"{link} is a link to what does not exist; {link / 'test'} cannot be made"):
+        claim(RED, None, link / "test").__enter__()
+    with claim(RED, None, link) as owned:
+        assert owned.path == tmp_path / "link-2"
+        assert owned.note.startswith(f"{link} is a link to what does not exist; so this goes to")
+    assert not (tmp_path / "nothing").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_is_no_lock(tmp_path: Path) -> None:
+    finish(tmp_path)
+    (tmp_path / ".lock").unlink()
+    os.mkfifo(tmp_path / ".lock")
+    for attempt in (claim(RED, tmp_path), reopen(KIND, tmp_path)):
+        with pytest.raises(FolderError, match=r"\.lock is not a regular file"):
+            attempt.__enter__()
+
+
 def test_a_settings_file_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text('{"format": "an app", "version": "3"}')
     with pytest.raises(FolderError, match=r"does not hold a test, but a settings\.json of something else"):
@@ -162,7 +201,7 @@ def test_a_settings_file_of_something_else(tmp_path: Path) -> None:
 
 def test_work_that_was_only_begun_stands_in_nobodys_way(tmp_path: Path) -> None:
     with claim(BLUE, tmp_path, prepare=lambda path, checksums: (path / "games").mkdir()) as folder:
-        (folder.path / "games" / ".x.part").write_text("half")
+        (folder.path / "games" / ".1.npz.abcd_123.part").write_text("half")
     with claim(RED, tmp_path) as folder:
         assert folder.is_new
         assert folder.stored.settings == {"colour": "red"}
@@ -170,14 +209,75 @@ def test_work_that_was_only_begun_stands_in_nobodys_way(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "left", [[], [".lock"], [".lock", CHECKSUMS_FILE], [".settings.json.x1.part"], ["networks.pt"]]
+    "left", [[], [".lock"], [".lock", CHECKSUMS_FILE], [".settings.json.x1234567.part"], ["games/.1.npz.x1234567.old"]]
 )
 def test_what_an_interrupted_beginning_leaves_is_recognised(left: list[str], tmp_path: Path) -> None:
+    (tmp_path / "games").mkdir()
     for name in left:
         (tmp_path / name).write_text("")
-    (tmp_path / "games").mkdir()
     finish(tmp_path)
     assert sorted(files(tmp_path)) == [".lock", CHECKSUMS_FILE, "result.txt", "settings.json"]
+
+
+def test_files_of_an_interrupted_beginning_are_recognised_by_their_checksum(tmp_path: Path) -> None:
+    Checksums(tmp_path).write("networks.pt", b"some")
+    finish(tmp_path)
+    assert sorted(files(tmp_path)) == [".lock", CHECKSUMS_FILE, "result.txt", "settings.json"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "networks.pt",
+        "games",
+        "games/mine.npz",
+        "games/.mine.part",
+        "games/.mine.npz.abcd_123.part",
+        CHECKSUMS_FILE,
+        ".lock",
+        ".notes.old",
+        ".notes.part",
+        ".notes.abcd_123.part",
+        ".settings.json.part",
+        ".settings.json.ABCD-123.old",
+        ".drafts.old/thesis.txt",
+    ],
+)
+def test_a_file_of_the_user_is_kept_whatever_its_name(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "a" / name
+    file.parent.mkdir(parents=True)
+    file.write_text("precious\n")
+    with pytest.raises(FolderError, match=r"does not hold a test, but .*; name another folder"):
+        claim(RED, tmp_path / "a").__enter__()
+    with claim(RED, None, tmp_path / "a") as folder:
+        assert folder.path == tmp_path / "a-2"
+    assert files(tmp_path / "a") == {name: b"precious\n"}
+
+
+@pytest.mark.parametrize("change", ["other", "list", "both"])
+def test_a_file_that_only_looks_like_a_beginning_is_kept(change: str, tmp_path: Path) -> None:
+    Checksums(tmp_path).write("networks.pt", b"some")
+    if change in ("other", "both"):
+        (tmp_path / "networks.pt").write_bytes(b"precious")
+    if change in ("list", "both"):
+        (tmp_path / CHECKSUMS_FILE).write_text(f"{'0' * 64}  thesis.txt\n")
+    before = files(tmp_path)
+    with pytest.raises(FolderError, match="does not hold a test, but"), claim(RED, tmp_path):
+        pass
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", [".notes.old", ".notes.abcd_123.part", "mine/.settings.json.abcd_123.old"])
+def test_going_on_removes_no_file_of_the_user(name: str, tmp_path: Path) -> None:
+    finish(tmp_path)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("precious")
+    (tmp_path / ".result.txt.abcd_123.part").write_text("half")
+    finish(tmp_path)
+    with reopen(KIND, tmp_path):
+        pass
+    assert (tmp_path / name).read_text() == "precious"
+    assert not (tmp_path / ".result.txt.abcd_123.part").exists()
 
 
 def test_a_beginning_that_fails_leaves_nothing(tmp_path: Path) -> None:

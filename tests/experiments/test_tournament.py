@@ -390,7 +390,7 @@ def test_killed_in_the_middle_it_goes_on(expected: dict[str, bytes], tmp_path: P
     process.communicate()
     kept = {path: path.stat().st_mtime_ns for path in out.glob("games/*.npz")}
     assert not (out / "results.json").exists()
-    (out / "games" / ".line-up-000-seeds-0000000-00001.npz.part").write_bytes(b"half")
+    (out / "games" / ".line-up-000-seeds-0000000-00001.npz.abc_1234.part").write_bytes(b"half")
     assert run(*WORDS, "--out", str(out)) == 0
     assert without_pictures(contents(out)) == without_pictures(expected)
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())

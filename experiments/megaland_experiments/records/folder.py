@@ -35,7 +35,14 @@ from megaland_experiments.shared.run_folder import (
 )
 
 MANIFEST_FILE = "manifest.json"
-RECORDS = Kind("records", MANIFEST_FILE, "megaland-records", beginnings=tuple(TABLES), old_key="settings")
+RECORDS = Kind(
+    "records",
+    MANIFEST_FILE,
+    "megaland-records",
+    beginnings=tuple(TABLES),
+    written=(rf"({'|'.join(TABLES)})/part-\d{{5,}}\.parquet",),
+    old_key="settings",
+)
 
 _NAME = re.compile(r"part-\d{5,}")
 _FOOTER = "megaland"

@@ -50,7 +50,7 @@ class Checksums:
         self.folder = Path(folder)
         self.file = self.folder / CHECKSUMS_FILE
         self._of: dict[str, set[str]] = {}
-        self._torn = False
+        self._rest = ""
         try:
             text = read_text(self.file, _MOST_BYTES_OF_LIST)
         except FileNotFoundError:
@@ -59,7 +59,7 @@ class Checksums:
             raise FolderError(f"{error}; it is the list of checksums") from None
         # A last line without a newline was cut off while it was being written: its file is not finished.
         *lines, rest = text.split("\n")
-        self._torn = bool(rest)
+        self._rest = rest
         for number, line in enumerate(lines, start=1):
             match = _LINE.fullmatch(line)
             if match is None or not _is_inside(match[2]):
@@ -72,6 +72,26 @@ class Checksums:
 
     def __contains__(self, name: object) -> bool:
         return name in self._of
+
+    @classmethod
+    def empty(cls, folder: Path) -> Checksums:
+        """The list of a folder, as if there were none yet."""
+        checksums = cls.__new__(cls)
+        checksums.folder, checksums.file, checksums._of, checksums._rest = folder, folder / CHECKSUMS_FILE, {}, ""
+        return checksums
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the list is one, but for a last line that was cut off; an empty file may become one."""
+        return not self._rest or re.fullmatch(r"[0-9a-f]{1,63}|[0-9a-f]{64}( ?|  [^\n\\]*)", self._rest) is not None
+
+    def has(self, name: str) -> bool:
+        """Whether a file is there as it was written."""
+        try:
+            self.verify(name)
+        except (FolderError, OSError):
+            return False
+        return True
 
     def path(self, name: str) -> Path:
         """Path of a file."""
@@ -90,7 +110,7 @@ class Checksums:
     def record(self, name: str, checksum: str) -> None:
         """Record the checksum ``"sha256:..."`` (see ``digest``) of a file that is finished or written next."""
         checksum = checksum.removeprefix("sha256:")
-        if self._torn:
+        if self._rest:
             self._rewrite()
         append_text(self.file, f"{checksum}  {name}\n")
         self._of.setdefault(name, set()).add(checksum)
@@ -106,7 +126,7 @@ class Checksums:
 
     def _rewrite(self) -> None:
         write_text(self.file, "".join(f"{one}  {name}\n" for name, known in self._of.items() for one in sorted(known)))
-        self._torn = False
+        self._rest = ""
 
     def read(self, name: str, most_bytes: int) -> bytes:
         """Read a whole file, and compare it with its checksum.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +42,9 @@ class Kind:
         name: the content of such a folder, such as ``"a tournament"``.
         file: name of its settings file.
         format: value of ``"format"`` in the settings file.
-        beginnings: files and folders that exist before anything is finished; the folders are empty then.
+        beginnings: files and folders that exist before anything is finished; the folders are empty then, and the files
+            have their checksums in the list.
+        written: patterns of the names, relative to the folder, of what else is written under a temporary name first.
         old_key: a key of the settings file in folders of ``FIRST_VERSION``, which may lack ``"format"``.
     """
 
@@ -49,6 +52,7 @@ class Kind:
     file: str
     format: str
     beginnings: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     old_key: str | None = None
 
 
@@ -160,7 +164,7 @@ def claim(
                 stack.close()
                 if out is not None:
                     raise
-        _remove_temporary(path)
+        _remove_temporary(path, work.kind)
         if not same:
             _begin(path, work, prepare, made)
         stored = read_stored(path, work.kind)
@@ -181,8 +185,8 @@ def reopen(kind: Kind, path: str | Path) -> Iterator[RunFolder]:
     folder = Path(path)
     _same_version(folder, kind)  # before a lock file is made in a folder of something else
     with _locked(folder):
-        _remove_temporary(folder)
         stored = _same_version(folder, kind)
+        _remove_temporary(folder, kind)
         stored.checksums.verify_all()
         yield RunFolder(folder, stored, False)
 
@@ -274,6 +278,9 @@ def _choose(work: Work, out: str | Path | None, default: str | Path | None, in_u
         return Path(out), ""
     if default is None:
         raise TypeError("neither a folder nor a default is given")
+    blocked = _blocked(Path(default).parent)
+    if blocked:  # another number would not help
+        raise FolderError(f"{blocked}; {default} cannot be made")
     taken: list[str] = []
     free: Path | None = None
     for number in count(1):
@@ -289,7 +296,7 @@ def _choose(work: Work, out: str | Path | None, default: str | Path | None, in_u
             taken.append(str(error).removesuffix(f"; {_OTHERWISE}"))
             continue
         free = free or path
-        if not path.exists():  # numbers are taken in turn
+        if not os.path.lexists(path):  # numbers are taken in turn
             break
     assert free is not None
     return free, f"{taken[0]}; so this goes to {free}" if taken and free != Path(default) else ""
@@ -302,19 +309,20 @@ def _has(path: Path, work: Work) -> bool:
         FolderError: the folder holds something else.
     """
     kind = work.kind
-    place = next(place for place in (path, *path.absolute().parents) if place.exists())
-    if not place.is_dir():
-        raise FolderError(f"{place} is not a folder" + ("" if place == path else f"; {path} cannot be made"))
-    if _is_beginning(path, kind) and not (path / kind.file).exists():
-        return False
-    if not (path / kind.file).exists():
-        strangers = [entry.name for entry in path.iterdir() if not _is_from_beginning(entry, kind)]
-        raise FolderError(f"{path} does not hold {kind.name}, but {min(strangers)}; name another folder")
+    blocked = _blocked(path)
+    if blocked:
+        raise FolderError(blocked if blocked.startswith(f"{path} ") else f"{blocked}; {path} cannot be made")
+    strangers = _strangers(path, kind)
+    if not os.path.lexists(path / kind.file):
+        if not strangers:
+            return False
+        stranger = min(strangers, key=lambda name: (name == CHECKSUMS_FILE, name))
+        raise FolderError(f"{path} does not hold {kind.name}, but {stranger}; name another folder")
     stored = read_stored(path, kind)
     difference = _other_version(stored) or _other_settings(stored, work.settings)
     if not difference:
         return True
-    if _is_beginning(path, kind) and not stored.is_old:
+    if not strangers and not stored.is_old:
         return False  # other work was begun, but nothing of it is finished that could be lost
     raise FolderError(f"{path} holds {kind.name} {difference}; {_OTHERWISE}")
 
@@ -344,21 +352,61 @@ def _other_settings(stored: Stored, settings: Mapping[str, Any]) -> str:
     return f"with other settings: {'; '.join(differences)}" if differences else ""
 
 
-def _is_beginning(path: Path, kind: Kind) -> bool:
-    """Whether a folder is missing, or has only files from before anything is finished."""
-    return not path.exists() or all(
-        entry.name == kind.file or _is_from_beginning(entry, kind) for entry in path.iterdir()
-    )
+def _blocked(path: Path) -> str:
+    """Why there cannot be a folder: a file or a link to nothing has its name, or that of one above; empty otherwise."""
+    place = next(place for place in (path, *path.absolute().parents) if os.path.lexists(place))
+    if place.is_dir():
+        return ""
+    return f"{place} is a link to what does not exist" if place.is_symlink() else f"{place} is not a folder"
 
 
-def _is_from_beginning(entry: Path, kind: Kind) -> bool:
-    if entry.name in (LOCK_FILE, CHECKSUMS_FILE) or _is_temporary(entry):
+def _strangers(path: Path, kind: Kind) -> list[str]:
+    """The names in a folder that are not there before anything is finished: whatever else it holds is kept.
+
+    A name alone does not show that a file is ours: it may be the file of a user.
+    """
+    if not path.exists():
+        return []
+    try:
+        checksums = Checksums(path)
+    except (FolderError, OSError):
+        return [CHECKSUMS_FILE]
+    return [entry.name for entry in path.iterdir() if not _is_from_beginning(entry, kind, checksums)]
+
+
+def _is_from_beginning(entry: Path, kind: Kind, checksums: Checksums) -> bool:
+    if entry.is_symlink():
+        return False
+    if entry.name == LOCK_FILE:
+        return entry.is_file() and entry.stat().st_size == 0
+    if entry.name == CHECKSUMS_FILE:
+        own = {kind.file, *kind.beginnings}
+        # Without the settings file only the list itself can show that it is ours.
+        return entry.is_file() and checksums.is_whole and (checksums.has(kind.file) or own.issuperset(checksums))
+    if _is_temporary(entry, entry.parent, kind, checksums):
         return True
-    return entry.name in kind.beginnings and (not entry.is_dir() or all(map(_is_temporary, entry.iterdir())))
+    if entry.name == kind.file:
+        return checksums.has(entry.name)
+    if entry.name not in kind.beginnings:
+        return False
+    if entry.is_dir():
+        return all(_is_temporary(inner, entry.parent, kind, checksums) for inner in entry.iterdir())
+    return checksums.has(entry.name)
 
 
-def _is_temporary(entry: Path) -> bool:
-    return entry.name.startswith(".") and entry.suffix in (TEMPORARY, REPLACED)
+_TEMPORARY_NAME = re.compile(rf"\.(.+)\.[a-z0-9_]{{8}}({re.escape(TEMPORARY)}|{re.escape(REPLACED)})")
+"""The names that megaland_env/files.py makes."""
+
+
+def _is_temporary(entry: Path, folder: Path, kind: Kind, checksums: Checksums) -> bool:
+    """Whether something in a folder is what one of its own files or folders was being written or removed as."""
+    match = _TEMPORARY_NAME.fullmatch(entry.name)
+    if match is None or entry.is_symlink():
+        return False
+    name = (entry.relative_to(folder).parent / match[1]).as_posix()
+    if name in (kind.file, CHECKSUMS_FILE, *kind.beginnings) or name in checksums:
+        return True
+    return any(re.fullmatch(pattern, name) for pattern in kind.written)
 
 
 # ------------------------------------------------------------------------------------------------------ the folder
@@ -369,6 +417,9 @@ def _locked(path: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     _check_links(path)
+    file = path / LOCK_FILE
+    if file.exists() and not file.is_file():
+        raise FolderError(f"{file} is not a regular file, and so no lock; remove it, or name another folder")
     lock = FileLock(path / LOCK_FILE, timeout=0)
     try:
         lock.acquire()
@@ -419,8 +470,9 @@ def _begin(path: Path, work: Work, prepare: Callable[[Path, Checksums], None] | 
 
 
 def _remove(path: Path) -> None:
+    """Remove a file or an empty folder."""
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
+        path.rmdir()
     else:
         path.unlink(missing_ok=True)
 
@@ -434,11 +486,15 @@ def _remove_empty(made: Sequence[Path]) -> None:
             place.rmdir()
 
 
-def _remove_temporary(path: Path) -> None:
+def _remove_temporary(path: Path, kind: Kind) -> None:
     """Remove temporary files of a process that was killed."""
+    checksums = Checksums(path) if (path / kind.file).exists() else Checksums.empty(path)
     for left in list(path.rglob(".*")):
-        if _is_temporary(left):
-            _remove(left)
+        if _is_temporary(left, path, kind, checksums):
+            if left.is_dir():
+                shutil.rmtree(left)
+            else:
+                left.unlink(missing_ok=True)
 
 
 __all__ = [

@@ -23,9 +23,16 @@ from megaland_experiments.shared.checksums import AGAIN
 from megaland_experiments.shared.run_folder import FolderError, Kind, RunFolder
 
 GAMES_FOLDER = "games"
-TOURNAMENT = Kind("a tournament", "settings.json", "megaland-tournament", beginnings=(GAMES_FOLDER,), old_key="lineups")
-
 _NAME = re.compile(r"games/line-up-(\d+)-seeds-(\d+)-(\d+)\.npz")
+TOURNAMENT = Kind(
+    "a tournament",
+    "settings.json",
+    "megaland-tournament",
+    beginnings=(GAMES_FOLDER,),
+    written=(_NAME.pattern,),
+    old_key="lineups",
+)
+
 _STORED = [field.name for field in fields(Matches) if field.name not in ("seeds", "line_ups")]  # these the plan knows
 _OF_SEATS = ("winners", "coins", "decisions")  # (N, P); the others are (N,)
 _IDENTITY = "identity"

@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import re
 import shlex
 import time
 from collections import deque
@@ -88,7 +89,18 @@ REPORT = "report.json"
 MOST_BYTES = 1 << 26
 """Larger files of a run are not read; checkpoints and curves have limits of their own."""
 
-RUN = Kind("a training run", "config.json", "megaland-training", (NETWORKS,), "total_steps")
+RUN = Kind(
+    "a training run",
+    "config.json",
+    "megaland-training",
+    beginnings=(NETWORKS,),
+    written=(
+        rf"(anchors|progress)\.csv|curve\.png|{re.escape(EVALUATIONS)}|policy",
+        r"league/\d+",
+        r"checkpoints/\d+(\.damaged)?",
+    ),
+    old_key="total_steps",
+)
 DEFAULT_FOLDER = "runs/ppo-1"
 
 PARTS = ("engine", "opponents", "encoding", "roll-out", "update", "saving", "measuring")
