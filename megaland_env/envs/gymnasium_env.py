@@ -17,6 +17,7 @@ with needs("the Gymnasium environment", "envs"):
 
 from megaland_env.actions import NUM_ACTIONS
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
+from megaland_env.envs.seeds import checked_seed
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import RENDER_MODES, render
 from megaland_env.rewards import Reward
@@ -90,7 +91,12 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
         return mask
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
-        """Start a game; the observation (D,), and ``info``."""
+        """Start a game; the observation (D,), and ``info``.
+
+        Raises:
+            ValueError: ``seed`` is not an integer from 0 to 2**64 - 1.
+        """
+        seed = None if seed is None else checked_seed(seed)  # also of NumPy's types, which Gymnasium refuses
         super().reset(seed=seed)
         if seed is not None:
             self.games.reset([seed])

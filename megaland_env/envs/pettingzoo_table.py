@@ -19,6 +19,7 @@ from megaland_env.actions import NUM_ACTIONS, PASS, Kind
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
 from megaland_env.engine import rng
+from megaland_env.envs.seeds import checked_seed
 from megaland_env.errors import IllegalActionError, illegal_action
 from megaland_env.game import MegalandGames
 from megaland_env.observation import NUM_FEATURES, encode
@@ -159,7 +160,7 @@ class PettingZooTable:
     def _start(self, seed: int | None) -> None:
         """Start a game: of that seed, else the one that follows; the first of all has one of the operating system."""
         if seed is not None or self._slot_seed is None:
-            self._slot_seed = secrets.randbits(64) if seed is None else operator.index(seed)
+            self._slot_seed = secrets.randbits(64) if seed is None else checked_seed(seed)
             self._episode = 0
         else:
             self._episode += 1

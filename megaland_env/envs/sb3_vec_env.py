@@ -24,6 +24,7 @@ from megaland_env.agent import Agent
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
 from megaland_env.engine import rng
+from megaland_env.envs.seeds import checked_seed
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import render
 from megaland_env.rewards import Reward
@@ -175,6 +176,14 @@ class MegalandVecEnv(VecEnv):
             block.set_opponents(drawn)
 
     # ---------------------------------------------------------------------------------------------- VecEnv: playing
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Set the seeds of the next ``reset``: game i gets seed + i; without one, SB3 draws it.
+
+        Raises:
+            ValueError: ``seed`` is not an integer from 0 to 2**64 - 1; nothing has changed.
+        """
+        return super().seed(None if seed is None else checked_seed(seed))
 
     def reset(self) -> npt.NDArray[np.float32]:
         """(E, D) the first observations; the games have the seeds of ``seed``, else those of the next episodes."""

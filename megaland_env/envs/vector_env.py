@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
@@ -20,6 +19,7 @@ with needs("the Gymnasium environment", "envs"):
     from gymnasium.vector.utils import batch_space
 
 from megaland_env.engine import rng
+from megaland_env.envs.seeds import checked_seeds
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
@@ -136,13 +136,14 @@ class AutoresetVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
             the observations and the infos of all games.
 
         Raises:
-            TypeError: a seed is not an integer.
-            ValueError: there is not one seed for each slot, or the mask is invalid or names no game.
+            ValueError: a seed is not an integer from 0 to 2**64 - 1, there is not one for each slot, or the mask is
+                invalid or names no game.
             ResetNeeded: only some games are to be started, and there are no others.
         """
         slots = self._slots_to_reset(options)
-        given, words = self._seeds_of(seed)
-        super().reset(seed=int(seed) if isinstance(seed, (int, np.integer)) else None)  # for np_random
+        seeds = checked_seeds(seed, self.num_envs)
+        given, words = self._seeds_of(seeds)
+        super().reset(seed=seeds if isinstance(seeds, int) else None)  # for np_random
         to_draw = slots[~given[slots] & ~self._seeded[slots]]
         if to_draw.size:
             words[to_draw] = self.np_random.integers(2**64, size=to_draw.size, dtype=np.uint64)
@@ -276,17 +277,9 @@ class AutoresetVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
             raise ResetNeeded("there are no games; reset all of them first")
         return np.flatnonzero(mask)
 
-    def _seeds_of(
-        self, seed: int | Sequence[int | None] | npt.NDArray[Any] | None
-    ) -> tuple[Bools, npt.NDArray[np.uint64]]:
+    def _seeds_of(self, seeds: int | list[int | None] | None) -> tuple[Bools, npt.NDArray[np.uint64]]:
         """(N,) the slots that are given a seed, and (N,) these seeds, modulo 2**64."""
-        if seed is None:
-            return np.zeros(self.num_envs, np.bool_), np.zeros(self.num_envs, np.uint64)
-        if isinstance(seed, (int, np.integer)):
-            words = rng.as_words([int(seed)]) + rng.as_words(np.arange(self.num_envs))
-            return np.ones(self.num_envs, np.bool_), words
-        seeds = list(seed)
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"seed names {len(seeds)} seeds; there are {self.num_envs} games")
-        given = np.array([each is not None for each in seeds], np.bool_)
-        return given, rng.as_words([0 if each is None else operator.index(each) for each in seeds])
+        if isinstance(seeds, int):
+            return np.ones(self.num_envs, np.bool_), rng.as_words([seeds]) + rng.as_words(np.arange(self.num_envs))
+        each = [None] * self.num_envs if seeds is None else seeds
+        return np.array([seed is not None for seed in each], np.bool_), rng.as_words([seed or 0 for seed in each])

@@ -204,7 +204,7 @@ def test_it_passes_where_nobody_asks() -> None:
 
 
 def test_the_policy_may_be_any_agent() -> None:
-    agent = make_agent("lookahead:rollouts=2,policy=engine:late=12")
+    agent = make_agent("lookahead:rollouts=2,policy=builder:late=12")
     assert isinstance(agent, LookaheadAgent)
     decisions = some_decisions(number=4)
     assert decisions.legal[np.arange(len(decisions)), agent.act(decisions)].all()

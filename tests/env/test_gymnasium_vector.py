@@ -283,7 +283,7 @@ def test_a_reset_mask_must_be_one(mask: Any) -> None:
 
 def test_a_seed_must_be_an_integer() -> None:
     env = MegalandRunVectorEnv(2)
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match=r"seed\[0\] is 1\.5; it must be an integer"):
         env.reset(seed=[1.5, 2])  # type: ignore[list-item]
 
 

@@ -398,7 +398,7 @@ def test_seeds() -> None:
     assert seeds_after(env, 2**64 - 1) == [2**64 - 1, 0, 1]
     with pytest.raises(ValueError, match="seed names 2 seeds; there are 3 games"):
         env.reset(seed=[1, 2])
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match=r"seed\[0\] is 1\.5"):
         env.reset(seed=[1.5, 2, 3])  # type: ignore[list-item]
 
 

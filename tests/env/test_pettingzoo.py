@@ -217,7 +217,7 @@ def test_seeds_and_what_a_reset_keeps(make: Any) -> None:
         fresh.reset()
         assert fresh.game_seed == rng.episode_seeds([drawn[-1]], 1)[0]
     assert len(set(drawn)) == 3
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match=r"seed is 1\.5"):
         env.reset(seed=1.5)
 
 

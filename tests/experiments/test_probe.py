@@ -486,7 +486,7 @@ def test_a_full_disk_is_one_line_and_the_tables_are_shown(
         (["random", "--opponents", "random,nobody"], "there are 2 opponents; a table of 4 needs one for all, or 3"),
         (["random", "--opponents", "nobody"], "there is no agent 'nobody'"),
         (["random", "--players", "6"], "num_players"),
-        (["random", "--games", "0"], "games is 0; it must be from 1"),
+        (["random", "--games", "0"], "games is 0; it must be a whole number from 1"),
     ],
 )
 def test_bad_input(words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
