@@ -25,33 +25,37 @@ from megaland_experiments.play.terminal import COLOURS, Terminal
 
 DEFAULT_OPPONENT = "threshold"
 HUMAN = "human"
-"""What the person is called among the agents of a replay."""
+"""The name of the person among the agents of a replay."""
 
 INTERRUPTED = 130  # as a shell has it: 128 + SIGINT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``megaland play``."""
-    add_opponents(parser, DEFAULT_OPPONENT, "one for each in the order in which they sit to your left")
+    add_opponents(parser, DEFAULT_OPPONENT, "one for each seat, in the order to your left")
     add_players(parser, 4)
-    parser.add_argument("--seat", type=whole_number, default=0, metavar="S", help="where you sit, from 0 (%(default)s)")
-    parser.add_argument("--seed", type=whole_number, metavar="S", help="of the game; a new one each time by default")
+    parser.add_argument("--seat", type=whole_number, default=0, metavar="S", help="your seat, from 0 (%(default)s)")
+    parser.add_argument(
+        "--seed", type=whole_number, metavar="S", help="seed of the game; a new one each time by default"
+    )
     parser.add_argument(
         "--replay",
         metavar="FILE",
-        help="write the replay there, wherever the game ends; without it you are asked at the end",
+        help="save the replay to this file, wherever the game ends; without it you are asked at the end",
     )
     add_config_arguments(parser)
     add_colour_argument(parser)
 
 
 def add_colour_argument(parser: argparse.ArgumentParser) -> None:
-    """``--colour``."""
-    parser.add_argument("--colour", choices=COLOURS, default="auto", help="auto: in a terminal (%(default)s)")
+    """The argument ``--colour``."""
+    parser.add_argument(
+        "--colour", choices=COLOURS, default="auto", help="whether to use colours; auto: in a terminal (%(default)s)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play one game, and as many more at the same table as the person wants."""
+    """Play a game, and rematches as long as the person wants."""
     config = config_from(arguments)
     players, seat = config.num_players, arguments.seat
     if not 0 <= seat < players:
@@ -78,12 +82,12 @@ def run(arguments: argparse.Namespace) -> int:
                 saver.try_to_save(match)
             saver.say_if_lost(match)
             return INTERRUPTED
-        except BrokenPipeError:  # nobody reads on
+        except BrokenPipeError:  # the reader of the output is gone
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if saver.always:
                 saver.save(match)
             return 0
-        except Exception as error:  # whoever mends what failed needs the game
+        except Exception as error:  # the replay helps to find the fault
             saver.try_to_save(match, "An agent failed" if isinstance(error, AgentError) else "The game broke off")
             raise
         if not wants_rematch:
@@ -92,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _after_the_game(match: Match, saver: ReplaySaver) -> bool:
-    """Show how the game has ended, save it if the person wants it, and ask for a rematch."""
+    """Show the result, save the game if the person wants it, and ask for a rematch."""
     terminal = match.terminal
     match.show_end()
     if saver.always:
@@ -117,7 +121,7 @@ def _after_the_game(match: Match, saver: ReplaySaver) -> bool:
 
 
 def _leave(match: Match, saver: ReplaySaver) -> None:
-    """The person leaves before the end, and may save the game."""
+    """End a game that the person leaves, and offer to save it."""
     terminal = match.terminal
     terminal.say(f"You leave the game in round {match.games.rounds[0]}.")
     if saver.always:
@@ -134,7 +138,7 @@ def _leave(match: Match, saver: ReplaySaver) -> None:
 
 
 def _table(specs: Sequence[str], players: int, seat: int) -> tuple[list[str], list[Agent | None]]:
-    """Who sits where: names and agents; the person is called ``HUMAN`` and is ``None``."""
+    """The names and the agents of all seats; the person is called ``HUMAN``, and is ``None`` among the agents."""
     if len(specs) not in (1, players - 1):
         raise ValueError(f"there are {len(specs)} opponents; a table of {players} needs one for all, or {players - 1}")
     others = list(specs) * (players - 1) if len(specs) == 1 else list(specs)

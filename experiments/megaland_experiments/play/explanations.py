@@ -1,4 +1,4 @@
-"""What ``megaland play`` tells on request: the help, the odds, and the standings at the end."""
+"""Texts of ``megaland play``: the help, the odds, and the standings at the end."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _is_level_card(name: str) -> bool:
 
 
 def explain_named(name: str) -> str:
-    """The level card or building whose name begins like this, in whole sentences; or what is there instead."""
+    """An explanation of the level card or building whose name begins like this, or a hint what names there are."""
     known = words.named_things()
     wanted = " ".join(name.lower().split())
     exact = [thing for thing in known if thing.lower() == wanted]
@@ -73,7 +73,7 @@ def explain_named(name: str) -> str:
 
 
 def odds_words(games: MegalandGames, viewer: int) -> list[str]:
-    """The chance of each seat in the level to fall on the next card, and which cards would do it."""
+    """The chance of each seat in the level to fall on the next card, and the cards on which it would fall."""
     snapshot = games.snapshot(0)
     unseen = words.unseen_cards(snapshot)
     inside = [seat for seat, player in enumerate(snapshot["players"]) if player["in_level"]]
@@ -105,7 +105,7 @@ def _chance(deadly: Sequence[str], unseen: Sequence[str]) -> str:
 
 
 def standings(snapshot: Snapshot, names: Sequence[str], viewer: int) -> list[str]:
-    """The final places as a table: equals share the better place, as in sports."""
+    """The final places as a table. Equal players share the better place, as in sports."""
     players = snapshot["players"]
     coins = [player["coins"] for player in players]
     lines = [f" place  {'':{_NAME_WIDTH}}  coins  buildings  hearts"]

@@ -19,7 +19,7 @@ from megaland_experiments.matches.playing import AgentError
 from megaland_experiments.play.explanations import KEYS, explain_named, help_sections, odds_words, standings
 from megaland_experiments.play.terminal import Terminal
 
-_MOST_NEWS = 3  # lines of what has happened that are worth a smaller board or shorter choices
+_MOST_NEWS = 3  # lines of news for which the board or the choices are made shorter
 
 
 class Quit(Exception):
@@ -30,11 +30,11 @@ class Match:
     """One game of a person against agents.
 
     Args:
-        config: of the game.
-        seed: of the game.
-        agents: (P,) who plays; ``None`` in the seat of the person.
-        names: (P,) what they are called.
-        terminal: where the person is.
+        config: configuration of the game.
+        seed: seed of the game.
+        agents: (P,) agents; ``None`` in the seat of the person.
+        names: (P,) names of the agents and of the person.
+        terminal: terminal of the person.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Match:
         self.recorder.reset([self.seed])
 
     def replay(self) -> Replay:
-        """The game as far as it has been played."""
+        """The replay of the game up to now."""
         return self.recorder.replay(0, agents=list(self.names))
 
     def play(self) -> None:
@@ -69,7 +69,7 @@ class Match:
 
         Raises:
             AgentError: an agent failed, or chose an illegal action.
-            Quit: the person has left.
+            Quit: the person has left the game.
         """
         while self.games.active[0].any():
             actions = np.zeros((1, self.games.num_players), np.int64)
@@ -108,10 +108,10 @@ class Match:
         """Go back to the decision to buy, while what was chosen there is not paid in full.
 
         This shows the person nothing hidden. Buying and paying draw no card (B1 to B6: all randomness of a game is in
-        the level, on returning home and at night), and they ask nobody but the buyer, so nobody has answered since. It
-        changes nothing either: the engine has no undo, so the game begins again from its seed and is played with the
-        choices made before the purchase. The cards to come, the number of decisions of each seat, on which the
-        randomness of agents depends, and the recorded replay are those of a game without it.
+        the level, on returning home and at night), and only the buyer decides, so nobody else has decided since. It
+        changes nothing either: the engine has no undo, so the game is played again from its seed with the choices made
+        before the purchase. The cards to come, the number of decisions of each seat (on which the randomness of agents
+        depends) and the recorded replay are those of a game without the purchase.
         """
         moments = self.replay().moments[: self._purchase_began]
         self._begin()
@@ -120,7 +120,7 @@ class Match:
             for seat, action in moment:
                 actions[0, seat] = action
             self.recorder.step(actions)
-        self.games.drain_events()  # the person has read them before
+        self.games.drain_events()  # the person has already read them
         self._news = ["You take the purchase back."]
 
     # -------------------------------------------------------------------------------------------------- the person
@@ -153,7 +153,7 @@ class Match:
                 self.terminal.say(note)
 
     def _answer_key(self, answer: str, snapshot: Snapshot, number: int) -> str:
-        """Show what the person wants to see; what is wrong with the answer, if it is none of the keys."""
+        """Show what a key stands for; returns what is wrong with the answer if it is not a key."""
         terminal = self.terminal
         match answer.lower():
             case "":
@@ -182,10 +182,10 @@ class Match:
         return lines
 
     def _show_question(self, snapshot: Snapshot, choices: Sequence[int], note: str = "") -> None:
-        """The board, what has happened, the question and the choices, so that all of it fits the screen.
+        """Show the board, the news, the question and the choices, so that everything fits on the screen.
 
-        If it does not, first the board is the compact one, then the choices are said in fewer words, then the oldest
-        news are left out, and last the board is brief.
+        If it does not fit, first the board becomes compact, then the choices become shorter, then the oldest news are
+        left out, and last the board becomes brief.
         """
         terminal = self.terminal
         news = terminal.broken(self._news)
@@ -206,7 +206,7 @@ class Match:
         terminal.say("\n".join([*listed, *notes]))
 
     def _listed(self, snapshot: Snapshot, choices: Sequence[int], *, short: bool) -> list[str]:
-        """The choices with their numbers, a line each or, if they are short, in two columns."""
+        """The numbered choices, one on each line, or in two columns if they are short."""
         said = [words.choice_words(snapshot, self.seat, action, short=short) for action in choices]
         entries = [f"{number:>3}  {sentence}" for number, sentence in enumerate(said, 1)]
         wide = self.terminal.columns // 2
@@ -217,13 +217,13 @@ class Match:
         return [f"{left:{wide}}{right}".rstrip() for left, right in pairs]
 
     def _hear_news(self) -> None:
-        """Take in what has happened since the person was asked last."""
+        """Collect what has happened since the last question."""
         columns = self.games.drain_events()
         events = [in_words(columns, row) for row in range(len(columns.event))]
         self._news += words.tell(events, self.seat)
 
     def show_end(self) -> None:
-        """The final board, the last news, the standings and who has won."""
+        """Show the final board, the last news, the standings and the winners."""
         terminal, snapshot = self.terminal, self.games.snapshot(0)
         places = standings(snapshot, self.names, self.seat)
         result = terminal.broken([f"{words.situation(snapshot, self.seat)} {self._length(snapshot)}"], "", "")
@@ -237,7 +237,7 @@ class Match:
         terminal.say("\n".join(result), "strong")
 
     def history(self) -> list[str]:
-        """Everything that has happened since the person was asked last."""
+        """Everything that has happened since the last question."""
         return self.terminal.broken(self._news or ["Nothing has happened since you were asked last."])
 
     def full_board(self) -> list[str]:

@@ -14,11 +14,11 @@ NOT_WRITTEN = 2  # the exit status, as for any file that cannot be written
 
 
 class ReplaySaver:
-    """Writes the replay of a game when it is asked to, to the file that the person named or to a free default name.
+    """Saves the replay of a game to the file that the person named, or to a free default name.
 
     Args:
-        path: what the person named with ``--replay``: then every game is written, at whatever point it ends.
-        terminal: where the person is told.
+        path: file named with ``--replay``. If it is given, every game is saved, at whatever point it ends.
+        terminal: terminal of the person.
     """
 
     def __init__(self, path: str | None, terminal: Terminal) -> None:
@@ -32,21 +32,21 @@ class ReplaySaver:
 
     @property
     def always(self) -> bool:
-        """Whether every game is written without a question."""
+        """Whether every game is saved without a question."""
         return self._named is not None
 
     def has(self, match: Match) -> bool:
-        """Whether the game is written as far as it has been played."""
+        """Whether the game is saved up to now."""
         return self._saved is match and self._steps_saved == int(match.games.steps[0])
 
     def path_for(self, match: Match) -> Path:
-        """Where the game would be written."""
+        """The path to which the game would be saved."""
         if self._named is None:
             return _free(Path(f"megaland-{match.seed}.json"))
         return _free(self._named) if self._named in self._written else self._named  # a rematch has a file of its own
 
     def save(self, match: Match) -> None:
-        """Write the game, unless that has been done.
+        """Save the game, unless it is saved already.
 
         Raises:
             OSError: the file cannot be written.
@@ -61,7 +61,7 @@ class ReplaySaver:
         self._terminal.say(f"The game is saved in {shown}.\nSee it again with: megaland watch {shown}")
 
     def try_to_save(self, match: Match, why: str = "") -> None:
-        """Write the game, and say so if that fails; before it why the game has ended early, if it has."""
+        """Save the game, or say that it cannot be saved; say first why the game ended early, if it did."""
         try:
             if why:
                 self._terminal.say(f"{why} in round {match.games.rounds[0]}.")
@@ -71,18 +71,18 @@ class ReplaySaver:
             self._terminal.say(f"The game cannot be saved: {printable(reason)}")
 
     def say_if_lost(self, match: Match) -> None:
-        """Tell the person that the game is not written, and how it would have been."""
+        """Tell the person if the game is not saved, and how to save it."""
         if not self.has(match):
             how = "" if self.always else " With --replay FILE it is, wherever it ends."
             self._terminal.say(f"The game is not saved.{how}")
 
     def status(self, match: Match) -> int:
-        """The exit status: 2 if the person wanted a file from the start, and it could not be written."""
+        """The exit status: 2 if ``--replay`` was given and the game could not be saved."""
         return NOT_WRITTEN if self.always and not self.has(match) else 0
 
 
 def _free(path: Path) -> Path:
-    """The path, or the first with a number after its name that is not taken."""
+    """The path, or the first free path with a number after its name."""
     number, free = 1, path
     while free.exists():
         number += 1

@@ -1,4 +1,4 @@
-"""Where a person reads and types: a terminal of any size, a dumb one, or a pipe."""
+"""The terminal of a person: of any size, without control codes, or a pipe."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLOURS = ("auto", "always", "never")
 
 
 class Terminal:
-    """A person's terminal. Everything is fitted to its size; a pipe has no height, and the width of the full board.
+    """The terminal of a person. Output fits its size; a pipe has no height, and the width of the full board.
 
     Args:
         colour: one of ``COLOURS``.
@@ -31,36 +31,36 @@ class Terminal:
 
     def __init__(self, colour: str = "auto") -> None:
         self.colour = wants_colour() if colour == "auto" else colour == "always"
-        if hasattr(sys.stdin, "reconfigure"):  # bytes that are no text are a wrong answer like any other
+        if hasattr(sys.stdin, "reconfigure"):  # bytes that are not text are an invalid answer like any other
             sys.stdin.reconfigure(errors="replace")
 
     @property
     def rows(self) -> int | None:
-        """The height of the screen; ``None`` if the output is not one."""
+        """The height of the screen; ``None`` if the output is not a screen."""
         return shutil.get_terminal_size().lines if sys.stdout.isatty() else None
 
     @property
     def columns(self) -> int:
-        """The width that text is broken to."""
+        """The width at which lines are broken."""
         if not sys.stdout.isatty():
             return WIDTH
         return min(WIDTH, max(NARROW, shutil.get_terminal_size().columns))
 
     @property
     def can_page(self) -> bool:
-        """Whether long texts can wait for a key: input that is piped holds the answers to other questions."""
+        """Whether long texts can wait for a key. Piped input cannot: it holds the answers to other questions."""
         return sys.stdout.isatty() and sys.stdin.isatty()
 
     def clear(self) -> None:
-        """Empty the screen, if it is one."""
+        """Clear the screen, if the output is one."""
         clear_screen()
 
     def say(self, text: str, style: str = "") -> None:
-        """A line, or some lines that are already broken."""
+        """Show one line, or several lines that are already broken."""
         show(styled(text, style, self.colour))
 
     def broken(self, sentences: Iterable[str], indent: str = "  ", more: str = "    ") -> list[str]:
-        """Sentences as lines that fit the width, broken between words only."""
+        """Sentences as lines that fit the width, broken only between words."""
         lines: list[str] = []
         for sentence in sentences:
             lines += textwrap.wrap(
@@ -75,7 +75,7 @@ class Terminal:
     def board(
         self, snapshot: Snapshot, viewer: int | None, names: Sequence[str] | None, below: int, *, brief: bool = False
     ) -> list[str]:
-        """The full board as lines if the screen has room for it and ``below`` lines more, else the compact one."""
+        """The full board if it fits on the screen with ``below`` more lines, else the compact one, as lines."""
         full = self.full_board(snapshot, viewer, names)
         if self.rows is None or (self.columns == WIDTH and len(full) + below <= self.rows):
             return full
@@ -90,7 +90,7 @@ class Terminal:
         return board.split("\n")
 
     def newest(self, lines: Sequence[str], room: int | None) -> list[str]:
-        """The last of some lines, as many as there is room for, with a note in the first line if there are more."""
+        """The last lines that there is room for. If lines are left out, the first line says so."""
         if room is None or len(lines) <= room:
             return [*lines]
         if room < 1:
@@ -100,7 +100,7 @@ class Terminal:
         return [f"  ({missing} earlier line{'s' * (missing > 1)}: type h)", *lines[len(lines) - kept :]]
 
     def page(self, lines: Sequence[str]) -> None:
-        """Show lines, a screen at a time if the person can turn the pages; the caller then draws its screen again."""
+        """Show lines, one screen at a time if possible. The caller has to draw its screen again afterwards."""
         if not self.can_page or self.rows is None:
             self.say("\n".join(lines))
             return
@@ -117,10 +117,10 @@ class Terminal:
                 return
 
     def ask(self, prompt: str) -> str:
-        """What the person types.
+        """Ask for a line of input.
 
         Raises:
-            EOFError: nothing more is typed.
+            EOFError: the input has ended.
         """
         try:
             return input(prompt).strip()

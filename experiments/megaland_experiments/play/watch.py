@@ -1,4 +1,4 @@
-"""Step through a recorded game."""
+"""``megaland watch``: step through a recorded game."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _KEYS = "Enter or n next, b back, 12 step 12, r next round, r 3 round 3, e end, 
 
 
 class Frame(NamedTuple):
-    """The game after a decision moment (or at its beginning); what was chosen in it, and what happened, in words."""
+    """The game after a decision moment (or at the beginning), with the choices and events of that moment in words."""
 
     snapshot: Snapshot
     told: list[str]
 
 
 def frames(replay: Replay, viewer: int | None = None) -> list[Frame]:
-    """The whole game: its beginning, and a frame for each decision moment.
+    """All frames of a game: its beginning, and one for each decision moment.
 
     Raises:
         ReplayError: the rules do not allow the choices.
@@ -49,7 +49,7 @@ def _action_words(action: int) -> str:
 
 
 def names_of(replay: Replay) -> list[str] | None:
-    """Who sat in the seats, if the replay says so."""
+    """The names of the agents, if the replay has them."""
     agents = replay.metadata.get("agents")
     players = replay.config.num_players
     if isinstance(agents, list) and len(agents) == players and all(isinstance(name, str) for name in agents):
@@ -58,12 +58,12 @@ def names_of(replay: Replay) -> list[str] | None:
 
 
 class Viewer:
-    """A replay before a person.
+    """Shows a replay to a person.
 
     Args:
-        replay: what is watched.
-        seat: from where it is seen, or ``None``.
-        terminal: where the person is.
+        replay: the replay.
+        seat: seat from which the game is seen, or ``None``.
+        terminal: terminal of the person.
     """
 
     def __init__(self, replay: Replay, seat: int | None, terminal: Terminal) -> None:
@@ -74,7 +74,7 @@ class Viewer:
         self.last = len(self.frames) - 1
 
     def show(self, step: int, note: str = "") -> None:
-        """One frame, in the place of the one before, so that it fits the screen; a note stands below it."""
+        """Show one frame so that it fits the screen, with a note below it."""
         terminal, frame = self.terminal, self.frames[step]
         told = terminal.broken(frame.told)
         situation = terminal.broken([words.situation(frame.snapshot, self.seat)], "", "")
@@ -91,13 +91,13 @@ class Viewer:
             terminal.say("\n".join(notes))
 
     def show_all(self) -> None:
-        """Every frame, one below the other."""
+        """Show all frames, one below the other."""
         for frame in self.frames:
             board = self.terminal.full_board(frame.snapshot, self.seat, self.names)
             self.terminal.say("\n".join([*board, *self.terminal.broken(frame.told), ""]))
 
     def step_through(self) -> None:
-        """Show what the person asks for."""
+        """Show the frames that the person asks for."""
         step = 0
         self.show(step)
         while True:
@@ -125,7 +125,7 @@ class Viewer:
             self.show(step, note)
 
     def _step_for(self, answer: str, step: int) -> int | str:
-        """The step that an answer leads to, or why there is none."""
+        """The step that an answer leads to, or a message if there is none."""
         if answer in ("", "n"):
             return step + 1 if step < self.last else "This is the last step; b goes back, q quits."
         if answer == "b":
@@ -151,11 +151,11 @@ class Viewer:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of ``megaland watch``."""
-    parser.add_argument("replay", metavar="REPLAY", help="a file that megaland play or save_replay has written")
+    parser.add_argument("replay", metavar="REPLAY", help="file written by megaland play or save_replay")
     parser.add_argument(
-        "--seat", type=whole_number, metavar="S", help="from where the table is seen; from outside by default"
+        "--seat", type=whole_number, metavar="S", help="seat from which the game is seen; by default from outside"
     )
-    parser.add_argument("--all", action="store_true", help="print every step, and ask for no keys")
+    parser.add_argument("--all", action="store_true", help="print all steps without asking for keys")
     add_colour_argument(parser)
 
 
@@ -171,6 +171,6 @@ def run(arguments: argparse.Namespace) -> int:
             viewer.show_all()
         else:
             viewer.step_through()
-    except BrokenPipeError:  # whoever reads has seen enough, as in `megaland watch --all game.json | head`
+    except BrokenPipeError:  # the reader has seen enough, as in `megaland watch --all game.json | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -44,6 +44,7 @@ from megaland_experiments.records.schema import TABLES
 from megaland_experiments.records.simulation_options import DEFAULT_FOLDER, DEFAULT_GAMES, DEFAULT_PART, DEFAULT_PLAYERS
 from megaland_experiments.records.tables import GameRecorder, Names, tables
 from megaland_experiments.shared.agent_files import policies_of
+from megaland_experiments.shared.checks import check_whole
 from megaland_experiments.shared.output import going_on, say, screen
 from megaland_experiments.shared.progress import progress_bar
 from megaland_experiments.shared.run_folder import RunFolder, Stored, Work, claim
@@ -95,14 +96,9 @@ def simulate(
         ValueError: an agent is unknown, or an argument is invalid.
     """
     plan = SimulationPlan.of(agents, games, num_players, seed, decisions, config, part)
-    _check_workers(workers)
+    check_whole("workers", workers, 1)
     with claim(plan.work(command), out) as folder:
         return _simulate(plan, folder, workers, progress)
-
-
-def _check_workers(workers: int) -> None:
-    if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1:
-        raise ValueError(f"workers is {workers!r}; it must be a whole number of at least 1")
 
 
 def _simulate(plan: SimulationPlan, folder: RunFolder, workers: int, progress: Progress | None) -> Records:
@@ -179,8 +175,8 @@ class SimulationPlan:
         players = tuple(dict.fromkeys(replace(config, num_players=number).num_players for number in listed))
         if not players:
             raise ValueError("num_players names no number of players")
-        _check_whole("games", games, MOST_SEEDS // len(players) - max(players))
-        _check_whole("part", part, LARGEST_PART)
+        check_whole("games", games, 1, MOST_SEEDS // len(players) - max(players))
+        check_whole("part", part, 1, LARGEST_PART)
         rng.as_words([seed])
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
             raise ValueError(f"decisions is {share!r}; it must be a share from 0 to 1")
@@ -254,13 +250,6 @@ class SimulationPlan:
         return seeds_from(self.seed, np.arange(part.first_game, part.first_game + part.games))
 
 
-def _check_whole(name: str, number: object, most: int) -> None:
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
-        raise ValueError(f"{name} is {number!r}; it must be a whole number")
-    if not 1 <= number <= most:
-        raise ValueError(f"{name} is {number}; it must be from 1 to {most}")
-
-
 def _record(
     plan: SimulationPlan, stored: Stored, agents: Sequence[Agent], part: Part, under_way: Callable[[float], None]
 ) -> list[tuple[str, str]]:
@@ -310,7 +299,7 @@ def run(arguments: argparse.Namespace) -> int:
         config,
         arguments.part,
     )
-    _check_workers(arguments.workers)
+    check_whole("workers", arguments.workers, 1)
     began = time.perf_counter()
     with claim(plan.work(_command(arguments, arguments.out)), arguments.out, DEFAULT_FOLDER) as folder:
         if folder.note:

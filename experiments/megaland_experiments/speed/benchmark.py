@@ -1,9 +1,9 @@
-"""How fast are the engine and the environments? ``python -m megaland_experiments.speed.benchmark``.
+"""``megaland benchmark``: measure how fast the engine and the environments are.
 
-**What is counted.** A decision is a seat that is asked; forced moves are not asked and not counted. Each deciding seat
+**What is counted.** Each seat that must decide counts as one decision; forced moves do not count. Each deciding seat
 plays a uniformly random legal action (``random_legal``). A game counts when it is over.
 
-**What is timed**, each part of each step on its own:
+**What is timed**, each part of each step separately:
 
 ==============  ========================================================================================================
 engine          ``games.decisions()``, ``games.scatter``, ``games.step``, and ``games.reset`` of the games that are over
@@ -14,17 +14,18 @@ observation     ``observation.encode(decisions, out=...)``: float32 (M, D) of ev
 
 **Two headline figures** per row: "play" is engine and choosing together; "with mask and observation" is all four.
 
-**Steady state.** Games that are over are started anew after each step, with the seeds of ``rng.episode_seeds`` as
-self-resetting environments do it, in the engine's time: that is what a learner meets, and no batch ever runs thin. With
-``--reset-share x`` they wait until that share of the batch is over, which saves calls and lets slots idle.
+**Steady state.** Games that are over are reset after each step, with the seeds of ``rng.episode_seeds`` as in
+environments that reset themselves. The reset counts as time of the engine. This is what a learner meets, and the batch
+stays full. With ``--reset-share x`` the games wait until that share of the batch is over, which saves calls but leaves
+slots idle.
 
-**Warm-up.** Some 1,000 games are played, untimed, until long past the first endings; the batch is made of these by
-``decisions.fork``, so that it holds games at all stages, as it would after a long while. Then ``WINDOWS`` windows are
-timed, and each figure is the median of theirs.
+**Warm-up.** About 1,000 games are played, untimed, until long after the first of them have ended. The batch is made
+from these by ``decisions.fork``, so that it holds games at all stages, as after a long time of play. Then ``WINDOWS``
+windows are timed, and each figure is the median over the windows.
 
-**Adapters** are driven as their libraries do it, with random legal actions chosen outside the timed part. Their figure
-is the caller's decisions a second: those of all seats, or those of one learner, and then what the opponents (random
-agents) decide meanwhile is part of the cost.
+**Adapters** are driven as their libraries drive them, with random legal actions chosen outside the timed part. Their
+figure is the number of decisions of the caller per second: those of all seats, or those of one learner. In the second
+case the decisions of the opponents (random agents) are part of the cost.
 """
 
 from __future__ import annotations
@@ -72,20 +73,20 @@ POOL_STEPS = 300  # two to three games of random players
 
 @dataclass(frozen=True)
 class Row:
-    """The engine at one number of players and one size of batch. Times are nanoseconds a decision.
+    """Speed of the engine for one number of players and one size of batch. Times are nanoseconds per decision.
 
     Attributes:
-        players: P.
-        batch: N.
-        decisions: made in all windows.
-        games: finished in all windows.
-        engine_ns: the part of the engine.
-        choosing_ns: the part of choosing.
-        mask_ns: the part of opening the mask.
-        observation_ns: the part of writing the observation; ``None`` if it was left out.
-        play: decisions a second, engine and choosing.
-        play_games: games a second, engine and choosing.
-        full: decisions a second with mask and observation.
+        players: number of players (P).
+        batch: number of games (N).
+        decisions: decisions made in all windows.
+        games: games finished in all windows.
+        engine_ns: time of the engine.
+        choosing_ns: time of choosing actions.
+        mask_ns: time of making the mask.
+        observation_ns: time of writing the observations; ``None`` if they were left out.
+        play: decisions per second, engine and choosing.
+        play_games: games per second, engine and choosing.
+        full: decisions per second with mask and observation.
     """
 
     players: int
@@ -103,14 +104,14 @@ class Row:
 
 @dataclass(frozen=True)
 class AdapterRow:
-    """An adapter at one number of players and of environments.
+    """Speed of an adapter for one number of players and one number of environments.
 
     Attributes:
-        adapter: its name.
-        players: P.
-        batch: how many environments.
-        decisions: the learner's, in all windows.
-        rate: the learner's decisions a second.
+        adapter: name of the adapter.
+        players: number of players (P).
+        batch: number of environments.
+        decisions: decisions of the learner in all windows.
+        rate: decisions of the learner per second.
     """
 
     adapter: str
@@ -124,14 +125,14 @@ class AdapterRow:
 
 
 class Runner:
-    """A batch of games that plays on for ever, and says what each step brought and how long its parts took.
+    """A batch of games that never ends, and whose steps are timed.
 
     Args:
-        config: of the games.
-        batch: N.
+        config: configuration of the games.
+        batch: number of games (N).
         observe: whether the observations are written.
-        reset_share: games that are over are started anew once they are at least this share of the batch.
-        seed: of the games.
+        reset_share: games that are over are reset once they are at least this share of the batch.
+        seed: base seed of the games.
     """
 
     def __init__(
@@ -155,16 +156,16 @@ class Runner:
         self._numbers = np.empty(0, np.float32)
 
     def _observations(self, rows: int) -> npt.NDArray[np.float32]:
-        """(rows, D): room for the observations, kept from step to step as a learner keeps its buffer."""
+        """A buffer (rows, D) for the observations, kept from step to step as a learner keeps its own."""
         if self._numbers.size < rows * NUM_FEATURES:
             self._numbers = np.empty(2 * rows * NUM_FEATURES, np.float32)
         return self._numbers[: rows * NUM_FEATURES].reshape(NUM_FEATURES, rows).T
 
     def step(self) -> tuple[int, int, tuple[float, float, float, float]]:
-        """One step of all games.
+        """Make one step in all games.
 
         Returns:
-            how many decisions were made, how many games were started anew, and the seconds of each of ``PARTS``.
+            The number of decisions made, the number of games reset, and the seconds of each of ``PARTS``.
         """
         games = self.games
         start = perf_counter()
@@ -185,7 +186,7 @@ class Runner:
 
 
 def mixed_games(config: MegalandConfig, batch: int, seed: int = 0) -> MegalandGames:
-    """A batch of games at all stages, as after a long time of play, each with luck of its own."""
+    """A batch of games at all stages, as after a long time of play, each with a seed of its own."""
     decisions = _pool(config).decisions()
     _, one_row_each = np.unique(decisions.game, return_index=True)
     rows = one_row_each[:batch]
@@ -195,7 +196,7 @@ def mixed_games(config: MegalandConfig, batch: int, seed: int = 0) -> MegalandGa
 
 @lru_cache(maxsize=8)
 def _pool(config: MegalandConfig) -> MegalandGames:
-    """Games that have been played for so long that each is at a stage of its own. Only to be forked from."""
+    """Games played for so long that they are at different stages. They may only be forked."""
     games = MegalandGames(config, POOL)
     games.reset(0)
     seeds, episodes = games.seeds.copy(), np.zeros(POOL, np.int64)
@@ -209,13 +210,16 @@ def _pool(config: MegalandConfig) -> MegalandGames:
 def restart_finished(
     games: MegalandGames, seeds: npt.NDArray[np.uint64], episodes: npt.NDArray[np.int64], at_least: int = 1
 ) -> int:
-    """Start the games anew that are over, if they are ``at_least`` so many; how many were started.
+    """Reset the games that are over, if there are at least ``at_least`` of them.
 
     Args:
         games: N games.
-        seeds: (N,) what each slot was reset with.
-        episodes: (N,) how many games each slot has finished since; counted up here.
-        at_least: fewer are left as they are.
+        seeds: (N,) seed that each slot was first reset with.
+        episodes: (N,) number of games that each slot has finished since; updated in place.
+        at_least: smallest number of games to reset.
+
+    Returns:
+        The number of games that were reset.
     """
     over = np.flatnonzero(games.kind == Kind.NONE)
     if over.size < at_least:
@@ -233,17 +237,17 @@ def measure(
     observe: bool = True,
     reset_share: float = 0.0,
 ) -> Row:
-    """Time the engine (docstring of the module).
+    """Time the engine, as the docstring of the module explains.
 
     Args:
-        players: P.
-        batch: N.
-        seconds: to spend in the timed windows together.
+        players: number of players (P).
+        batch: number of games (N).
+        seconds: time to spend in all timed windows together.
         observe: whether the observations are written.
-        reset_share: how many games must be over before they are started anew.
+        reset_share: share of the games that must be over before they are reset.
 
     Raises:
-        ValueError: an argument has no meaning.
+        ValueError: an argument is invalid.
     """
     if not seconds > 0:
         raise ValueError(f"seconds is {seconds}; it must be positive")
@@ -274,7 +278,7 @@ def measure(
 
 
 def profile(players: int, batch: int, seconds: float, top: int = 25) -> str:
-    """Where the engine spends its time: functions by their own time, as cProfile sees it (which adds to each call)."""
+    """Where the engine spends its time: functions by their own time, measured by cProfile, which slows each call."""
     runner = Runner(MegalandConfig(num_players=players), batch)
     runner.step()
     profiler = cProfile.Profile()
@@ -293,13 +297,13 @@ def profile(players: int, batch: int, seconds: float, top: int = 25) -> str:
 
 
 class AdapterRun(Protocol):
-    """An adapter at work."""
+    """An adapter that is being timed."""
 
     def choose(self) -> None:
-        """Choose legal actions for what is being asked; not timed."""
+        """Choose legal actions for the pending decisions; not timed."""
 
     def step(self) -> int:
-        """Carry them out, with all that a learner then reads; how many decisions of the learner that was."""
+        """Step, and read everything that a learner would read; returns the number of decisions of the learner."""
 
 
 class SB3Run:
@@ -327,7 +331,7 @@ class SB3Run:
 
 
 class MultiAgentRun:
-    """``MegalandMultiAgentVectorEnv``, every seat the caller's: observations and masks of all seats after each step."""
+    """``MegalandMultiAgentVectorEnv``: observations and masks of all seats after each step."""
 
     def __init__(self, players: int, batch: int) -> None:
         from megaland_env.envs.multi_agent_vector import MegalandMultiAgentVectorEnv
@@ -349,7 +353,7 @@ class MultiAgentRun:
 
 
 class AECRun:
-    """``megaland_v0.env``, one game: what ``last`` gives an agent in each turn."""
+    """``megaland_v0.env``, one game: the result of ``last`` in each turn."""
 
     def __init__(self, players: int, batch: int) -> None:
         from megaland_env import megaland_v0
@@ -404,16 +408,16 @@ ADAPTERS: dict[str, Callable[[int, int], AdapterRun]] = {
     "PettingZoo AEC": AECRun,
     "PettingZoo Parallel": ParallelRun,
 }
-"""How each adapter is driven, given the players and the environments. One that lacks its library is left out."""
+"""The adapters by name. An adapter whose library is not installed is left out."""
 
 ONE_GAME = ("PettingZoo AEC", "PettingZoo Parallel")
-"""The adapters that play one game and no more."""
+"""The adapters that play a single game."""
 
 ADAPTER_WARM_UP = 150  # steps: the learner makes a third of the decisions or fewer, so about three games
 
 
 def measure_adapter(name: str, players: int, batch: int, seconds: float = DEFAULT_SECONDS) -> AdapterRow | None:
-    """Time an adapter; ``None`` if its library is not installed, or if it cannot play so many games."""
+    """Time an adapter; ``None`` if its library is not installed, or if it cannot play this number of games."""
     if name in ONE_GAME and batch > 1:
         return None
     try:
@@ -452,20 +456,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const=int,
         default=DEFAULT_BATCHES,
         metavar="N,...",
-        help=f"games at once ({batches})",
+        help=f"numbers of games at once ({batches})",
     )
-    parser.add_argument("--seconds", type=float, default=DEFAULT_SECONDS, help="to time each row for (%(default)s)")
     parser.add_argument(
-        "--reset-share", type=float, default=0.0, metavar="X", help="start games anew once this share is over (at once)"
+        "--seconds", type=float, default=DEFAULT_SECONDS, help="seconds to measure for each row (%(default)s)"
     )
-    parser.add_argument("--adapters", choices=("yes", "no", "only"), default="yes", help="time the adapters, too (yes)")
-    parser.add_argument("--json", metavar="FILE", help="write the rows here")
-    parser.add_argument("--csv", metavar="FILE", help="write the rows of the engine here")
-    parser.add_argument("--profile", action="store_true", help="show instead where the engine spends its time")
+    parser.add_argument(
+        "--reset-share",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="reset games once this share of them is over (at once)",
+    )
+    parser.add_argument(
+        "--adapters", choices=("yes", "no", "only"), default="yes", help="whether to time the adapters too (yes)"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the rows to a JSON file")
+    parser.add_argument("--csv", metavar="FILE", help="write the rows of the engine to a CSV file")
+    parser.add_argument("--profile", action="store_true", help="show where the engine spends its time instead")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, show tables, and write the files that were named."""
+    """Measure, show tables, and write the files asked for."""
     for players in arguments.players:
         MegalandConfig(num_players=players)  # an error now rather than after the first rows
     for path in filter(None, (arguments.json, arguments.csv)):
@@ -515,7 +527,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """The rows with a header, in the names of ``Row``."""
+    """The rows as CSV, with the names of ``Row`` as the header."""
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(Row)], lineterminator="\n")
     writer.writeheader()
@@ -527,7 +539,7 @@ def engine_table(rows: Sequence[Row]) -> Table:
     """The rows as a ``rich.table.Table``."""
     from rich.table import Table
 
-    table = Table(title="Engine: parts in ns a decision, then decisions and games a second", title_justify="left")
+    table = Table(title="Engine: parts in ns per decision, then decisions and games per second", title_justify="left")
     for column in ("players", "batch", *PARTS, "play", "games", "with mask and observation"):
         table.add_column(column, justify="right", min_width=7)
     for row in rows:
@@ -547,7 +559,7 @@ def adapter_table(rows: Sequence[AdapterRow]) -> Table:
     """The rows as a ``rich.table.Table``."""
     from rich.table import Table
 
-    table = Table(title="Adapters: the caller's decisions a second, against random agents", title_justify="left")
+    table = Table(title="Adapters: decisions of the caller per second, against random agents", title_justify="left")
     for column in ("adapter", "players", "environments", "decisions"):
         table.add_column(column, justify="left" if column == "adapter" else "right")
     for row in rows:

@@ -1,7 +1,8 @@
-"""How fast is training, and what of it is the game? ``python -m megaland_experiments.speed.training``
+"""Measure how fast training is, and how much of its time the game takes.
 
-The same learner, network and batch sizes twice: in games (``megaland train``), and as plain MaskablePPO on an
-environment that costs nothing, which is the most that any environment could give.
+``python -m megaland_experiments.speed.training`` runs the same learner, network and batch sizes twice: in games
+(``megaland train``), and as plain MaskablePPO on an environment that takes no time, which gives the upper bound for any
+environment.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from megaland_experiments.training.config import TrainConfig
 from megaland_experiments.training.train import PARTS, network, start
 
 LONG_AGO = 10**12
-"""A number of steps that is not reached: for what shall not happen."""
+"""A number of steps that is never reached, to switch off what happens at intervals."""
 
 
 class NothingVecEnv(VecEnv):
-    """Always the same random observations, everything legal, no rewards, no end."""
+    """An environment that takes no time: constant random observations, all actions legal, no rewards, no end."""
 
     def __init__(self, num_envs: int) -> None:
         self.render_mode = None
@@ -45,44 +46,44 @@ class NothingVecEnv(VecEnv):
         self._masks = np.ones((num_envs, NUM_ACTIONS), np.bool_)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """All legal."""
+        """Masks that allow every action."""
         return self._masks
 
     def reset(self) -> npt.NDArray[np.float32]:
-        """The observations."""
+        """The constant observations."""
         return self._seen
 
     def step_async(self, actions: npt.NDArray[np.int64]) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def step_wait(self) -> VecEnvStepReturn:
-        """The same again."""
+        """The constant observations, rewards and ends."""
         return self._seen, self._rewards, self._dones, self._infos
 
     def close(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """Of all the same."""
+        """The attribute, the same for every environment."""
         return [getattr(self, attr_name)] * self.num_envs
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Of all the same."""
+        """Set the attribute for all environments."""
         setattr(self, attr_name, value)
 
     def env_method(self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any) -> list[Any]:
-        """Of all the same."""
+        """Call a method once for all environments."""
         return list(getattr(self, method_name)(*args, **kwargs))
 
     def env_is_wrapped(
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
     ) -> list[bool]:
-        """No."""
+        """Whether a wrapper is used: never."""
         return [False] * self.num_envs
 
 
 def in_games(config: TrainConfig) -> dict[str, float]:
-    """Seconds by part, and the steps a second."""
+    """Train in games; returns the seconds of each part, and the steps per second."""
     model, training = start(config, Path(config.folder))
     model.set_logger(Logger(None, []))
     model.learn(config.total_steps, callback=training)
@@ -90,7 +91,7 @@ def in_games(config: TrainConfig) -> dict[str, float]:
 
 
 def on_nothing(config: TrainConfig) -> float:
-    """Steps a second of MaskablePPO on ``NothingVecEnv``."""
+    """Train on ``NothingVecEnv``; returns the steps per second."""
     num_envs = min(4096, config.rollout)
     model = MaskablePPO(
         "MlpPolicy",
@@ -110,10 +111,12 @@ def on_nothing(config: TrainConfig) -> float:
 
 def main() -> None:
     """Measure, save, and show."""
-    parser = Parser(description="How fast is training, and what of it is the game?")
-    parser.add_argument("--steps", type=whole_number, default=300_000, help="in each round (%(default)s)")
-    parser.add_argument("--rounds", type=whole_number, default=3, help="taking turns (%(default)s)")
-    parser.add_argument("--json", metavar="FILE", help="write the figures there")
+    parser = Parser(description="Measure how fast training is, and how much of its time the game takes.")
+    parser.add_argument("--steps", type=whole_number, default=300_000, help="steps in each round (%(default)s)")
+    parser.add_argument(
+        "--rounds", type=whole_number, default=3, help="rounds, each of which measures both (%(default)s)"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the figures to a JSON file")
     arguments = parser.parse_args()
     for name, least in (("steps", 4), ("rounds", 1)):
         if getattr(arguments, name) < least:
@@ -146,7 +149,7 @@ def main() -> None:
     table.add_row("steps/s in games", f"{median['steps_per_second']:,.0f}")
     for part in PARTS:
         table.add_row(f"  {part}", f"{100 * median[part] / whole:.1f} %")
-    table.add_row("steps/s on an environment that costs nothing", f"{median['on_nothing']:,.0f}")
+    table.add_row("steps/s on an environment that takes no time", f"{median['on_nothing']:,.0f}")
     screen().print(table)
 
 
