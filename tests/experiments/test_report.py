@@ -153,7 +153,7 @@ def test_a_finished_file_of_a_folder_is_not_replaced_by_a_page(
     before = (tmp_path / "t" / "results.json").read_bytes()
     words = ["report", str(tmp_path / "t"), "--out", str(tmp_path / "t" / "results.json")]
     assert cli.main(words) == 2
-    assert "results.json is a finished file of the folder" in capsys.readouterr().err
+    assert "results.json is a file of the folder" in capsys.readouterr().err
     assert (tmp_path / "t" / "results.json").read_bytes() == before
     assert cli.main(words[:2]) == 0
     assert cli.main(words[:2]) == 0  # a page may be made again

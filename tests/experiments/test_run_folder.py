@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,8 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from megaland_experiments import cli
 from megaland_experiments.shared import run_folder
 from megaland_experiments.shared.checksums import CHECKSUMS_FILE, Checksums, seal
+from megaland_experiments.shared.output import check_writable
 from megaland_experiments.shared.run_folder import (
     FolderError,
     FolderInUseError,
@@ -26,6 +29,7 @@ from megaland_experiments.shared.run_folder import (
     read_stored,
     reopen,
 )
+from megaland_experiments.strength.tournament import tournament
 
 KIND = Kind(
     "a test",
@@ -468,3 +472,30 @@ def test_no_list_is_another_error(content: bytes) -> None:
         except FolderError as error:
             said = str(error)
         assert not said or CHECKSUMS_FILE in said
+
+
+@pytest.mark.parametrize(
+    "name", ["settings.json", "SHA256SUMS", ".lock", "progress.csv", "games/part.npz", "policy/policy.json", "sub/new"]
+)
+def test_a_file_of_an_owned_folder_is_not_written_over(tmp_path: Path, name: str) -> None:
+    """Not by a result that is to go to a file, either (--json, --csv, --replay, --out)."""
+    folder = tmp_path / "t"
+    tournament(["random", "threshold"], num_players=2, games=4, out=folder)
+    (folder / name).parent.mkdir(exist_ok=True)
+    with pytest.raises(FolderError, match=f"is a file of the folder {re.escape(str(folder))}"):
+        check_writable(folder / name)
+    check_writable(folder / "notes-of-mine.json")
+    check_writable(tmp_path / name.replace("/", "-"))
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_a_default_folder_that_cannot_be_made_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """It was an endless loop."""
+    monkeypatch.chdir(tmp_path)
+    if kind == "file":
+        (tmp_path / "runs").touch()
+    else:
+        (tmp_path / "runs").symlink_to(tmp_path / "nowhere")
+    assert cli.main(["tournament", "random", "threshold", "--games", "4", "--players", "2"]) == 2

@@ -459,6 +459,27 @@ def test_when_no_checkpoint_can_be_used(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(checkpoints(run / "checkpoints")) == 2  # nothing was taken away
 
 
+def test_a_run_that_had_checkpoints_is_not_begun_again(
+    tmp_path: Path, whole: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its rows and its report would be lost; with a report, that is still shown."""
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    shutil.rmtree(run / "checkpoints")
+    shutil.rmtree(run / "policy")
+    capsys.readouterr()
+    resume(run)
+    shown = capsys.readouterr()
+    assert "there is no policy" in shown.err
+    assert "is finished; this is its report" in shown.out
+    assert "the policy is at" not in shown.out
+    (run / "report.json").unlink()
+    before = rows(run)
+    with pytest.raises(CheckpointError, match="none of the checkpoints"):
+        resume(run)
+    assert rows(run) == before
+
+
 def test_rows_that_are_no_rows_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], whole: Path
 ) -> None:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from megaland_env.files import TEMPORARY
 from megaland_env.outside_text import printable, printable_lines
 from megaland_env.render.text import show
-from megaland_experiments.shared.checksums import Checksums, FolderError
+from megaland_experiments.shared.checksums import CHECKSUMS_FILE, Checksums, FolderError
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -115,7 +115,7 @@ def check_writable(path: str | Path) -> None:
     """Check before the work that its result can be written: a file is made next to ``path``, and removed.
 
     Raises:
-        FolderError: ``path`` is a finished file of a folder that a command owns.
+        FolderError: ``path`` is a file of a folder that a command owns (run_folder.py).
         OSError: no file can be written there; ``filename`` is ``path``.
     """
     target = Path(path)
@@ -132,8 +132,26 @@ def check_writable(path: str | Path) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from None
     os.close(handle)
     os.unlink(temporary)
-    if target.name in Checksums(target.parent):
-        raise FolderError(f"{path} is a finished file of the folder {target.parent}; name another file")
+    owner = _owner_of(target)
+    if owner is not None:
+        raise FolderError(f"{path} is a file of the folder {owner}, which a command owns; name another file")
+
+
+_SETTINGS_FILES = ("settings.json", "manifest.json", "config.json")
+_WITHOUT_CHECKSUM = {CHECKSUMS_FILE, ".lock", "progress.csv", "anchors.csv", "evaluations.json", "curve.png"}
+"""Files of such folders that have no checksum, most of them since they grow."""
+
+
+def _owner_of(target: Path) -> Path | None:
+    """The folder of a command that has written ``target``, or would; a user's own files may stand in it too."""
+    target = target.absolute()
+    for folder in target.parents:
+        if not any((folder / name).is_file() for name in _SETTINGS_FILES) or not (folder / CHECKSUMS_FILE).is_file():
+            continue
+        name = target.relative_to(folder).as_posix()
+        if "/" in name or name in _WITHOUT_CHECKSUM or name in Checksums(folder):
+            return folder
+    return None
 
 
 @contextmanager

@@ -58,6 +58,10 @@ MARKERS = {"planner": "o", "threshold": "s"}
 """The line of each anchor's curve, and the marker of a curve that has a single point."""
 
 
+LONGEST_ROW = 10_000
+"""Characters; a longer row is damaged, and the parser of CSV would refuse it in its own way."""
+
+
 class CurveFile:
     """A CSV file that grows row by row; a resumed run goes on with it.
 
@@ -122,10 +126,20 @@ class CurveFile:
         self._file.close()
 
 
+def steps_of_rows(path: Path) -> list[int]:
+    """Read the numbers of steps, the first cells, of the rows of ``progress.csv``; without the file there are none."""
+    rows = _whole_rows(path, len(UPDATE_COLUMNS)) if path.exists() else []
+    return [int(row.partition(",")[0]) for row in rows]
+
+
 def _whole_rows(path: Path, cells: int) -> list[str]:
     """The rows of a CSV file without its header; an incomplete last row and damaged rows are dropped."""
     lines = read_bytes(path, MOST_BYTES).decode("utf-8", errors="replace").split("\n")[1:-1]
-    whole = [line for line in lines if re.match(r"[0-9]{1,18},", line) and len(next(csv.reader([line]))) == cells]
+    whole = [
+        line
+        for line in lines
+        if len(line) <= LONGEST_ROW and re.match(r"[0-9]{1,18},", line) and len(next(csv.reader([line]))) == cells
+    ]
     if len(whole) < len(lines):
         warn(f"{path}: {len(lines) - len(whole)} damaged rows are left out")
     return whole
@@ -158,10 +172,10 @@ def read_curve(run: str | Path) -> list[dict[str, Any]]:
         text = read_text(path, MOST_BYTES)
     except OSError as error:
         raise ValueError(f"{run} has no learning curve: {path.name} cannot be read: {error.strerror}") from error
-    rows = list(csv.DictReader(io.StringIO(text)))
     try:
+        rows = list(csv.DictReader(io.StringIO(text)))
         return [{name: row[name] if name == "anchor" else float(row[name]) for name in ANCHOR_COLUMNS} for row in rows]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
         raise ValueError(f"{path} is damaged: {error}") from error
 
 

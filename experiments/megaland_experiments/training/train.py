@@ -70,7 +70,13 @@ from megaland_experiments.training.checkpoints import (
 from megaland_experiments.training.config import ITSELF, PRESETS, SNAPSHOTS, TrainConfig, shares_text
 from megaland_experiments.training.event_file import TensorBoardFile
 from megaland_experiments.training.league import League
-from megaland_experiments.training.learning_curves import ANCHOR_COLUMNS, CurveFile, UpdateRows, write_curve
+from megaland_experiments.training.learning_curves import (
+    ANCHOR_COLUMNS,
+    CurveFile,
+    UpdateRows,
+    steps_of_rows,
+    write_curve,
+)
 from megaland_experiments.training.progress import TrainProgress
 from megaland_experiments.training.stopping import Stopped, StopRequest
 
@@ -279,7 +285,7 @@ def _ready(
             continue
         break
     else:
-        if damaged:
+        if damaged or _had_checkpoints(config, owned):
             raise CheckpointError(
                 f"none of the checkpoints in {folder / 'checkpoints'} can be used; to begin again: "
                 f"{train_options.command_text(replace(config, folder=''))}"
@@ -297,6 +303,14 @@ def _ready(
     return model, training
 
 
+def _had_checkpoints(config: TrainConfig, owned: RunFolder) -> bool:
+    """Whether a run got so far that it had checkpoints: to begin it again would remove what it has learned since."""
+    if owned.has(REPORT):
+        return True
+    # The row of an update is written before the checkpoint that follows it.
+    return sum(steps >= config.checkpoint_every for steps in steps_of_rows(owned.path / "progress.csv")) > 1
+
+
 def _finished_report(config: TrainConfig, owned: RunFolder) -> dict[str, Any] | None:
     """The report of a finished run; None if the run is not finished."""
     if not owned.has(REPORT):
@@ -304,9 +318,10 @@ def _finished_report(config: TrainConfig, owned: RunFolder) -> dict[str, Any] | 
     report: dict[str, Any] = json.loads(owned.checksums.read(REPORT, MOST_BYTES))
     try:
         load_policy(owned.path / "policy")
-    except PolicyError as error:  # it is made again from the last checkpoint
+    except PolicyError as error:
         warn(f"{error}")
-        return None
+        if checkpoints(owned.path / "checkpoints"):
+            return None  # it is made again from the last checkpoint
     return report
 
 
@@ -323,10 +338,10 @@ def _show_report(config: TrainConfig, report: Mapping[str, Any]) -> None:
         console.print(report_table(report))
         spec = f"ppo:path={folder / 'policy'}{',greedy=False' if config.eval_sampled else ''}"
         pictures = " and curve.png" if (folder / "curve.png").exists() else ""
-        for line in (
-            f"the policy is at {folder / 'policy'}; as an agent it is {spec}",
-            f"all that is above is in {folder}: {REPORT}{pictures}",
-        ):
+        lines = [f"all that is above is in {folder}: {REPORT}{pictures}"]
+        if (folder / "policy").exists():
+            lines.insert(0, f"the policy is at {folder / 'policy'}; as an agent it is {spec}")
+        for line in lines:
             console.print(line, style="dim", highlight=False, soft_wrap=True)
 
 
