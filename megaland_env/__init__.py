@@ -1,6 +1,7 @@
-"""Megaland as a reinforcement-learning environment: the rules, and a batch of games that plays by them.
+"""Megaland as a reinforcement-learning environment: the rules, played by a batch of games.
 
-Needs NumPy alone until an adapter of ``megaland_env.envs`` is imported. ``gymnasium.make`` knows its environments.
+Only NumPy is needed until a module of ``megaland_env.envs`` is imported. The environments are registered with Gymnasium
+if that is installed.
 """
 
 from megaland_env.actions import NUM_ACTIONS, Action, Kind, action_name

@@ -1,6 +1,6 @@
 """The flat list of 40 actions, the kinds of decision, and names for both.
 
-The list is the same for every configuration and player count, so one policy serves every table.
+The list is the same for all configurations and numbers of players, so one policy can play any game.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _NAMES = (
     *(f"TREASURE_{treasure.name}" for treasure in Treasure),
 )
 
-# Written with the functional form so that the buildings and treasures are named in one place (cards.py).
+# In the functional form, so that the names of buildings and treasures stand in one place (cards.py).
 Action = IntEnum("Action", [(name, index) for index, name in enumerate(_NAMES)])  # type: ignore[misc]
-Action.__doc__ = "One of the 40 actions. ``Action(7).name`` gives its name, ``Action['JUMP']`` its number."
+Action.__doc__ = "One of the 40 actions: ``Action(7).name`` is a name, ``Action['JUMP']`` a number."
 
 NUM_ACTIONS = len(_NAMES)
 
@@ -33,7 +33,7 @@ TREASURE_FIRST = HEART_FIRST + len(Treasure)
 
 
 class Kind(IntEnum):
-    """What kind of decision a game waits for (``NONE``: the game is over)."""
+    """Kind of decision that a game waits for; ``NONE`` if the game is over."""
 
     NONE = 0
     JUMP = 1  # L2
@@ -47,7 +47,7 @@ class Kind(IntEnum):
 
     @property
     def label(self) -> str:
-        """The kind in lower case: ``"herb_hut"``."""
+        """The name of the kind in lower case, such as ``"herb_hut"``."""
         return self.name.lower()
 
 
@@ -55,22 +55,22 @@ NUM_KINDS = len(Kind)
 
 
 def buy(building: Building) -> int:
-    """The number of the action that buys ``building``."""
+    """Return the number of the action that buys ``building``."""
     return BUY_FIRST + building
 
 
 def heart(treasure: Treasure) -> int:
-    """The number of the action that buys a heart with treasures of one type (B4)."""
+    """Return the number of the action that buys a heart with treasures of one type (B4)."""
     return HEART_FIRST + treasure
 
 
 def pick(treasure: Treasure) -> int:
-    """The number of the action that pays, keeps or swaps one ``treasure``."""
+    """Return the number of the action that pays, keeps or swaps one ``treasure``."""
     return TREASURE_FIRST + treasure
 
 
 def action_name(action: int) -> str:
-    """The name of an action number: ``action_name(1) == "STAY"``.
+    """Return the name of an action: ``action_name(1) == "STAY"``.
 
     Raises:
         ValueError: ``action`` is not in 0..39.

@@ -1,11 +1,11 @@
 """Agents: the protocol, the random agent, and agents by name.
 
-An agent is anything with ``act(decisions) -> (M,) actions``. A name finds it through the entry-point group
-``megaland.agents``, where any installed package may announce its own; ``package.module:Class`` finds one that is not
-announced. Parameters follow after a colon: ``threshold:risk=0.3``.
+An agent is any object with ``act(decisions) -> (M,) actions``. It is found by its name in the entry-point group
+``megaland.agents``, where any installed package may announce agents; ``package.module:Class`` finds one that is not
+announced. Parameters follow a colon: ``threshold:risk=0.3``.
 
-Importing ``package.module`` executes it. A description that comes from a file is therefore made with
-``announced_only``, which allows installed agents that are announced and nothing else.
+Importing ``package.module`` executes it. For a description from a file, call ``make_agent`` within ``announced_only``,
+which allows announced agents and nothing else.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from megaland_env.checks import check_seed
 from megaland_env.decisions import Decisions
 from megaland_env.engine import bits
 
@@ -33,14 +34,14 @@ ENTRY_POINT_GROUP = "megaland.agents"
 MOST_CHARACTERS = 4096
 """Longest description of an agent; the path of a policy fits."""
 MOST_NESTED = 8
-"""Most agents inside each other, as in ``explorer:policy=lookahead:policy=planner`` (3)."""
+"""Largest depth of agents inside each other, as in ``explorer:policy=lookahead:policy=planner`` (3)."""
 
 _CLASS = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Z_]\w*)(?::(?P<parameters>.*))?", re.DOTALL)
 _RENAMED = {"engine": "builder"}
 """Former names of agents; an error says the present one."""
 
 _NETWORK_PATH = re.compile(r"[\\/]{2}")
-"""How the name of a file on another computer begins on Windows; opening one sends it the user's credentials."""
+"""Start of a Windows path on another computer; opening such a path sends the user's credentials there."""
 
 _announced_only: ContextVar[bool] = ContextVar("announced_only", default=False)
 _depth: ContextVar[int] = ContextVar("depth", default=0)
@@ -48,7 +49,7 @@ _depth: ContextVar[int] = ContextVar("depth", default=0)
 
 @runtime_checkable
 class Agent(Protocol):
-    """Whatever decides."""
+    """An object that decides for seats."""
 
     def act(self, decisions: Decisions) -> npt.NDArray[Any]:
         """(M,) a legal action for each row."""
@@ -56,18 +57,17 @@ class Agent(Protocol):
 
 
 class RandomAgent:
-    """Any legal action, each with the same probability.
+    """Agent that chooses among the legal actions, each with the same probability.
 
     Args:
-        seed: an integer; players with different seeds choose independently.
+        seed: an integer; agents with different seeds choose independently.
 
     Raises:
         ValueError: ``seed`` is not an integer.
     """
 
     def __init__(self, seed: int = 0) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-            raise ValueError(f"seed is {seed!r}; it must be an integer")
+        check_seed(seed)
         self.seed = seed
 
     def act(self, decisions: Decisions) -> npt.NDArray[np.uint8]:
@@ -76,21 +76,21 @@ class RandomAgent:
 
 
 def random_legal(decisions: Decisions, seed: int = 0) -> npt.NDArray[np.uint8]:
-    """(M,) a legal action for each row, uniformly, from the randomness of the deciding seat."""
+    """(M,) legal actions, drawn uniformly with the randomness of the deciding seat."""
     legal = decisions.legal_bits
-    luck = decisions.random(1, seed=seed)[:, 0] * np.bitwise_count(legal)
-    return bits.nth_member(legal, luck.astype(np.uint64))
+    position = decisions.random(1, seed=seed)[:, 0] * np.bitwise_count(legal)
+    return bits.nth_member(legal, position.astype(np.uint64))
 
 
 def agent_names() -> list[str]:
-    """The names of all announced agents."""
+    """Return the names of all announced agents, sorted."""
     return sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)})
 
 
 def make_agent(spec: str | Agent) -> Agent:
-    """An agent from its description, or the agent itself.
+    """Make an agent from its description; an agent is returned as it is.
 
-    A description that nobody typed, because it stands in a file, belongs in a ``with announced_only():``.
+    For a description that comes from a file, call this within ``with announced_only():``.
 
     Args:
         spec: ``"threshold"``, ``"threshold:risk=0.3,heart_rounds=4"``, ``"package.module:Class"`` or
@@ -135,10 +135,10 @@ def make_agent(spec: str | Agent) -> Agent:
 
 @contextmanager
 def announced_only() -> Iterator[None]:
-    """Allow announced agents alone, in ``make_agent`` and in whatever agents it makes, while the block runs.
+    """Allow only announced agents in ``make_agent`` while the block runs.
 
     For descriptions that come from a file. Agents that take others by name, such as ``explorer:policy=planner``, call
-    ``make_agent`` themselves; the block reaches these calls too. It cannot be left from inside. ::
+    ``make_agent`` themselves; the restriction holds for these calls too, and nothing inside the block lifts it. ::
 
         with announced_only():
             agent = make_agent(json_object["agent"])
@@ -151,12 +151,12 @@ def announced_only() -> Iterator[None]:
 
 
 def check_announced(spec: str) -> None:
-    """Check that a description names announced agents alone, without importing anything.
+    """Check that a description names only announced agents, without importing anything.
 
-    The whole text is checked, the values of parameters included, at any depth: an agent may keep the name of another
-    and make it much later. A value may be a path, as in ``ppo:path=runs/ppo-1/policy``: a policy is data, its files are
-    read only if they are regular and of sane size, and nothing in them is executed. A path on another computer
-    (``\\\\host\\share``) is refused, since merely opening one sends the user's credentials there on Windows.
+    The whole text is checked, with the values of parameters at any depth: an agent may store the name of another and
+    make it much later. A value may be a path, as in ``ppo:path=runs/ppo-1/policy``: a policy is data, its files are
+    read only if they are regular and not too large, and nothing in them is executed. A path on another computer
+    (``\\\\host\\share``) is refused, since on Windows opening one sends the user's credentials there.
 
     Args:
         spec: the description, as for ``make_agent``.
@@ -165,7 +165,7 @@ def check_announced(spec: str) -> None:
         ValueError: it names ``package.module:Class``, an agent that is not announced, or a path on another computer.
     """
     if not isinstance(spec, str):
-        raise ValueError(f"an agent in a file is a name; {spec!r} is none")
+        raise ValueError(f"an agent in a file must be a name, not {spec!r}")
     if len(spec) > MOST_CHARACTERS:
         raise ValueError(f"the name of an agent has {len(spec):,} characters; it may have {MOST_CHARACTERS:,}")
     _check_value(spec, spec, 0)
@@ -175,16 +175,16 @@ def check_announced(spec: str) -> None:
 
 
 def _check_value(value: Any, spec: str, depth: int) -> None:
-    """Refuse what would be a class, or a path on another computer, if an agent took ``value`` for a description."""
+    """Refuse a value that, taken as a description, would name a class or a path on another computer."""
     if depth > 2 * MOST_NESTED:
         raise ValueError(f"agent {spec!r}: more than {MOST_NESTED} agents are inside each other")
     if isinstance(value, str):
-        # Blanks are no part of a value, and an agent might remove those of a quoted one.
+        # Surrounding blanks are not part of a value, and an agent might strip those inside quotes.
         text = value.strip()
         if _CLASS.fullmatch(text):
             raise ValueError(
                 f"agent {spec!r} comes from a file, and a file may only name announced agents "
-                f"({', '.join(agent_names())}): {text!r} would execute code. Who trusts it types its name"
+                f"({', '.join(agent_names())}): {text!r} would execute code. If you trust it, type its name yourself"
             )
         if _NETWORK_PATH.match(text):
             raise ValueError(f"agent {spec!r} comes from a file, and may not name a path on another computer: {text!r}")
@@ -203,7 +203,7 @@ def _check_value(value: Any, spec: str, depth: int) -> None:
 
 
 def names_class(text: str) -> bool:
-    """Whether ``package.module:Class`` stands anywhere in a description, or in a list of them."""
+    """Whether a description, or a list of descriptions, names a ``package.module:Class``."""
     return re.search(r"[A-Za-z_][\w.]*:[A-Z_]", text) is not None
 
 
@@ -231,7 +231,7 @@ def _import_class(module: str, name: str, spec: str) -> Any:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"agent {spec!r} cannot be imported: {error}") from error
-    # Looked at before it is called: anything else might do something with the parameters.
+    # Checked before it is called: another callable might do anything with the parameters.
     if not inspect.isclass(found) or not callable(getattr(found, "act", None)):
         raise ValueError(f"agent {spec!r}: {module}:{name} is not a class with a method act(decisions)")
     return found
@@ -257,7 +257,7 @@ def _value(text: str) -> Any:
     text = text.strip()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the syntax of a text that nobody meant as Python
+            warnings.simplefilter("ignore")  # about the syntax of text that is not meant as Python
             return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text

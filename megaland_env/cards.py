@@ -1,7 +1,7 @@
-"""What is printed on the components (rules C2 to C6), as tables.
+"""Tables of the components: treasures, level cards and buildings (rules C1 to C7).
 
-Everything that has an order is an ``IntEnum`` in the order of the rules, so that a member is at once
-a name, an index into the state arrays and an index into the tables below.
+Each set of components is an ``IntEnum`` in the order of the rules, so that a member is a name, an index into the state
+arrays, and an index into the tables below.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Treasure(IntEnum):
 
     @property
     def label(self) -> str:
-        """The treasure's name in the words of the rules: ``"egg"``."""
+        """Name of the treasure as in the rules, such as ``"egg"``."""
         return self.name.lower()
 
 
@@ -44,7 +44,7 @@ class LevelCard(IntEnum):
 
     @property
     def label(self) -> str:
-        """The card's name in the words of the rules: ``"Green Mesa"``."""
+        """Name of the card as in the rules, such as ``"Green Mesa"``."""
         return _title(self.name)
 
 
@@ -77,7 +77,7 @@ class Building(IntEnum):
 
     @property
     def label(self) -> str:
-        """The building's name in the words of the rules: ``"Hall of Elders"``."""
+        """Name of the building as in the rules, such as ``"Hall of Elders"``."""
         return _title(self.name)
 
 
@@ -95,7 +95,7 @@ class LevelCardFacts:
 
 @dataclass(frozen=True)
 class BuildingFacts:
-    """One row of C6: the cost, and what the buyer gains once."""
+    """One row of C6: the cost, and the coins and jump tokens that the buyer gains once."""
 
     cost: int
     coins: int = 0
@@ -126,8 +126,8 @@ LEVEL_CARDS: dict[LevelCard, LevelCardFacts] = {  # C3
 
 START_HEARTS = 4  # C4
 MAX_HEARTS = 8
-HEART_SUPPLY = 32  # all heart tokens, those handed out at the start among them
-HEART_COSTS = {5: 2, 6: 3, 7: 4, 8: 5}  # which heart it will be -> matching treasures
+HEART_SUPPLY = 32  # all heart tokens, including those dealt at the start
+HEART_COSTS = {5: 2, 6: 3, 7: 4, 8: 5}  # number of the heart -> matching treasures
 JUMP_SUPPLY = 14  # C5
 
 BUILDINGS: dict[Building, BuildingFacts] = {  # C6
@@ -160,22 +160,22 @@ STAR_BUILDINGS = tuple(Building)[:6]
 NORMAL_BUILDINGS = tuple(Building)[6:]
 STAR_COPIES = (5, 5, 5, 5, 4, 4)  # C7
 NORMAL_COPIES = 4
-MARKET_SIZE = 7  # normal types on offer in a game
+MARKET_SIZE = 7  # types of normal buildings on offer in a game
 
-# Coins per copy (C6, N3, and the lasting effects named in the comment).
+# Coins per copy, and the rule that pays them.
 ARCADE_COINS = 2  # B7
 BAZAAR_COINS = 1  # L9
-BAZAAR_TREASURES = 5  # L9: carried treasures that make the Bazaar pay
+BAZAAR_TREASURES = 5  # L9: fewest carried treasures with which the Bazaar pays
 HOTEL_COINS = 2  # B6
 TEMPLE_COINS = 2  # L4
 HOSPITAL_COINS = 2  # L7
 SMITHY_COINS = 3  # B6
-SMITHY_COSTS = (4, 5)  # B6: these costs exactly
+SMITHY_COSTS = (4, 5)  # B6: no other costs
 HALL_COINS = 1  # B6
 TOLL_COINS = 1  # B6
 MOON_COINS = {Building.BOWLING_ALLEY: 1, Building.LODGE: 2, Building.ENDLESS_MINE: 3}  # N3
 
-RABBIT_CARROTS = 3  # L8: exactly so many are discarded, and so many drawn
+RABBIT_CARROTS = 3  # L8: the number of carrots discarded, and of treasures drawn
 WINNING_COINS = 20  # N5
 
 SKULLS = np.array([LEVEL_CARDS[card].skulls for card in LevelCard], dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""``MegalandConfig``: everything a game can be told beforehand."""
+"""``MegalandConfig``: the options of a game."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from megaland_env.cards import (
 
 MARKET_RULES = ("spread", "random")
 PAYMENTS = ("choose", "auto")
-LONGEST_GAME = 10_000  # rounds; a bound for typing errors, and far inside what an address of chance can hold
-MOST_COPIES = 20  # of one star building; counts are bytes and no player could use more
+LONGEST_GAME = 10_000  # rounds; catches typing errors, and is far below the limit of the random number addresses
+MOST_COPIES = 20  # of one star building; counts are bytes, and no player could use more
 
 
 class ConfigFields(TypedDict, total=False):
-    """The fields of ``MegalandConfig`` as keywords, which stand for a whole ``config`` wherever games are made."""
+    """Fields of ``MegalandConfig`` as keyword arguments, accepted in place of ``config`` wherever games are made."""
 
     num_players: int
     market: str | Sequence[str | Building]
@@ -38,27 +38,27 @@ class ConfigFields(TypedDict, total=False):
 
 
 class ConfigError(ValueError):
-    """A configuration that no game can be played with; the message says what is allowed."""
+    """An invalid configuration; the message says what is allowed."""
 
 
 @dataclass(frozen=True)
 class MegalandConfig:
-    """The configuration of a game; checked when made, and never changed.
+    """Configuration of a game; checked on construction, and immutable.
 
     Attributes:
-        num_players: seats at the table, 2 to 5 (C1).
+        num_players: number of seats (P), 2 to 5 (C1).
         market: the seven normal buildings on offer (S1): ``"spread"`` draws a set with every cost from 1 to 5,
             ``"random"`` draws any set; seven names (``"Lodge"``, ``"lodge"`` or ``"LODGE"``) or ``Building`` members
-            fix it. Names are kept as they stand in the rules, in the order of the rules.
-        first_player: the seat that begins (S2); ``None`` draws it.
-        payment: ``"choose"`` is the full game; ``"auto"`` makes each choice of a treasure to pay for the player: of the
-            legal ones the type held most, and among equals the type with most copies.
+            fix it. Names are stored as spelled in the rules, in the order of the rules.
+        first_player: the seat that begins (S2); drawn at random if ``None``.
+        payment: with ``"choose"`` players choose the treasures they pay with, the full game; ``"auto"`` chooses for
+            them, of the legal types the one held most, and of equals the one with the most copies.
         skip_forced: seats with exactly one legal action are not asked.
-        max_rounds: a game that runs on after so many rounds is cut off (D4).
-        star_copies: the copies of each star building, in the order of C6 (C7).
+        max_rounds: number of rounds after which an unfinished game is truncated (D4).
+        star_copies: number of copies of each of the six star buildings, in the order of C6 (C7).
 
     Raises:
-        ConfigError: a field has no meaning; nothing is rounded or guessed.
+        ConfigError: a field is invalid; values are neither rounded nor guessed.
     """
 
     num_players: int = 4
@@ -81,7 +81,7 @@ class MegalandConfig:
             raise ConfigError(f"skip_forced is {self.skip_forced!r}; it must be True or False")
         copies = self.star_copies
         if isinstance(copies, str) or not isinstance(copies, Sequence) or len(copies) != len(STAR_BUILDINGS):
-            raise ConfigError(f"star_copies is {copies!r}; it must be {len(STAR_BUILDINGS)} numbers")
+            raise ConfigError(f"star_copies is {copies!r}; it must be a sequence of {len(STAR_BUILDINGS)} integers")
         named = zip(STAR_BUILDINGS, copies, strict=True)
         set_field(
             "star_copies", tuple(_integer(f"star_copies of {star.label}", n, 0, MOST_COPIES) for star, n in named)
@@ -90,21 +90,21 @@ class MegalandConfig:
 
     @property
     def market_buildings(self) -> tuple[Building, ...] | None:
-        """The seven normal buildings that the configuration names, or ``None`` if they are drawn."""
+        """The seven normal buildings named in ``market``, or ``None`` if they are drawn."""
         if isinstance(self.market, str):
             return None
         return tuple(building_named(name) for name in self.market)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as a dict that ``json.dumps`` takes."""
+        """Return the fields as a dict that ``json.dumps`` accepts."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> MegalandConfig:
-        """The reverse of ``to_dict``.
+        """Make a configuration from the result of ``to_dict``.
 
         Raises:
-            ConfigError: a field is unknown or has no meaning.
+            ConfigError: a field is unknown or invalid.
         """
         known = [field.name for field in fields(cls)]
         unknown = [name for name in values if name not in known]
@@ -119,17 +119,18 @@ class MegalandConfig:
 def config_of(
     config: MegalandConfig | None, config_fields: Mapping[str, Any], owner: Callable[..., Any]
 ) -> MegalandConfig:
-    """The configuration that was given, whole or field by field; the default if neither was.
+    """Return the configuration given as ``config`` or field by field, or else the default.
 
     Args:
         config: the whole configuration.
-        config_fields: keywords that should be fields of ``MegalandConfig``.
-        owner: what was called with them.
+        config_fields: keyword arguments that should be fields of ``MegalandConfig``.
+        owner: the class or function that was called with them, for the message.
 
     Raises:
-        TypeError: both were given, or a keyword is unknown; the message names the nearest that ``owner`` takes.
+        TypeError: both were given, or a keyword is unknown; the message suggests the most similar parameters of
+            ``owner``.
         ConfigError: a field is invalid.
-        ValueError: ``config`` is no configuration.
+        ValueError: ``config`` is not a ``MegalandConfig``.
     """
     known = [field.name for field in fields(MegalandConfig)]
     for name in config_fields:
@@ -148,10 +149,10 @@ def config_of(
 
 
 def building_named(name: str | Building) -> Building:
-    """The building of a name; upper and lower case, blanks and underscores do not matter.
+    """Return the building with a name; case does not matter, and underscores may stand for blanks.
 
     Raises:
-        ConfigError: there is no such building; the message names the nearest.
+        ConfigError: there is no such building; the message suggests the most similar name.
     """
     if isinstance(name, Building):
         return name
@@ -162,7 +163,7 @@ def building_named(name: str | Building) -> Building:
         near = difflib.get_close_matches(key, Building.__members__, n=1)
         hint = f"; did you mean {Building[near[0]].label!r}?" if near else ""
         raise ConfigError(f"there is no building {name!r}{hint}")
-    raise ConfigError(f"a building is named by a string, not by {name!r}")
+    raise ConfigError(f"a building must be given by its name, not by {name!r}")
 
 
 def _market(market: Any) -> str | tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""The errors of the engine that have a name of their own.
+"""Exceptions of the engine.
 
-Errors cross process boundaries: Gymnasium's ``AsyncVectorEnv``, ``multiprocessing.Pool`` and Ray pickle them, and some
-make them again from their message alone. So every error of this project can be made from one string, and keeps its
-attributes in ``__dict__``, which pickle and ``copy`` carry over.
+Exceptions cross process boundaries: Gymnasium's ``AsyncVectorEnv``, ``multiprocessing.Pool`` and Ray pickle them, and
+some rebuild them from the message alone. Every exception of this project can therefore be made from one string, and
+keeps its attributes in ``__dict__``, which pickle and ``copy`` preserve.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from megaland_env.actions import NUM_ACTIONS, action_name
 
 
 class IllegalActionError(ValueError):
-    """An action that the rules do not allow; nothing has changed.
+    """An illegal action was chosen; no game has changed.
 
     Attributes:
-        game: position in the batch.
-        seat: the seat that chose it.
-        action: its number.
-        legal: the names of the actions that are legal for the seat.
+        game: position of the game in the batch.
+        seat: the seat that chose the action.
+        action: number of the action.
+        legal: names of the actions that are legal for the seat.
 
-    In an error that was made from its message alone (``type(error)(str(error))``) the numbers are -1 and ``legal`` is
-    empty.
+    In an error made from the message alone (``type(error)(str(error))``) the numbers are -1 and ``legal`` is empty.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Which extra of this package brings a library that is not installed, and how to install it."""
+"""Optional dependencies: the extra that installs a missing library, and the command for it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXTRA_OF = {
     "tensorboard": "train",
     "onnx": "onnx",
 }
-"""The smallest extra that brings each library."""
+"""The smallest extra that installs each library."""
 
 BRINGS = {
     "envs": {"render"},
@@ -35,20 +35,20 @@ BRINGS = {
     "train": {"experiments", "gymnasium"},
     "onnx": {"train", "experiments", "gymnasium"},
 }
-"""What else an extra brings: the whole of another extra, or a library of one."""
+"""What else an extra installs: all of another extra, or a library of one."""
 
 _ROOT = Path(__file__).parent.parent
 
 
 def extra_for(library: str, extra: str | None = None) -> str | None:
-    """Return the smallest extra that brings a library, or ``extra`` if that brings it too.
+    """Return the smallest extra that installs a library, or ``extra`` if that installs it too.
 
     Args:
         library: the name of a module, such as ``"torch.nn"``.
-        extra: what somebody needs anyway, for other reasons.
+        extra: an extra that is needed in any case.
 
     Returns:
-        The extra; ``None`` if the library is in none, as one that only the user's own agent needs.
+        The extra; ``None`` if no extra has the library, such as one that only a user's own agent needs.
     """
     top = library.partition(".")[0]
     smallest = EXTRA_OF.get(top)
@@ -58,7 +58,7 @@ def extra_for(library: str, extra: str | None = None) -> str | None:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra, for a clone or for an installed package."""
+    """Return the command that installs an extra, for a clone of the repository or an installed package."""
     if not (_ROOT / "pyproject.toml").is_file():
         return f'pip install "megaland[{extra}]"'
     here = os.path.samefile(_ROOT, os.curdir)
@@ -69,17 +69,20 @@ def is_installed(library: str) -> bool:
     """Whether a library can be found; it is not imported."""
     try:
         return find_spec(library) is not None
-    except (ImportError, ValueError):  # something else, or None, is in its place
+    except (ImportError, ValueError):  # sys.modules has None or something else in its place
         return False
 
 
 def missing(error: ModuleNotFoundError, extra: str | None = None, what: str = "this") -> ModuleNotFoundError:
-    """Return an error that says what to install in the place of one that only says what is missing.
+    """Return an import error whose message says what to install.
 
     Args:
-        error: of an import.
-        extra: what is needed anyway.
-        what: what needs the library.
+        error: the error of the import.
+        extra: an extra that is needed in any case.
+        what: what needs the library, for the message.
+
+    Returns:
+        The new error; ``error`` itself if no extra has the library.
     """
     library = (error.name or "").partition(".")[0]
     wanted = extra_for(library, extra)
@@ -91,11 +94,11 @@ def missing(error: ModuleNotFoundError, extra: str | None = None, what: str = "t
 
 @contextmanager
 def needs(what: str, extra: str) -> Iterator[None]:
-    """Say in which extra a library is, if an import in the block does not find it.
+    """Name the extra to install if an import in the block fails.
 
     Args:
-        what: what the imports are for.
-        extra: brings all of them.
+        what: what the imports are for, for the message.
+        extra: the extra that installs all of them.
 
     Raises:
         ModuleNotFoundError: a library is not installed; the message has the command to install it.

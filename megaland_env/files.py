@@ -1,11 +1,11 @@
-"""Files that are written whole or not at all, survive a power loss, and are read with care.
+"""Atomic, durable writing of files, and careful reading of files from elsewhere.
 
-*Writing.* Content goes to a temporary file or folder next to its place, reaches the disk (``fsync``), and is then
-renamed; the folder that holds the new name is synced too, where the system can do that. Whoever finds a file under its
-name can therefore trust that it is complete. An ``OSError`` of writing always names the file.
+*Writing.* Content goes to a temporary file or folder next to the target, is synced to the disk (``fsync``), and is then
+renamed; the parent folder is synced too, where the system allows it. A file that has its final name is therefore
+complete. An ``OSError`` from writing always names the file.
 
-*Reading.* A file from elsewhere may be a pipe that never answers, a device that never ends, or far too large. The
-readers here refuse these before they read anything. Nothing that is read is ever executed or unpickled.
+*Reading.* A file from elsewhere may be a pipe that blocks, a device without an end, or far too large. The functions
+here refuse such files before reading anything. Nothing that is read is ever executed or unpickled.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from pathlib import Path
 from typing import Any
 
 TEMPORARY, REPLACED = ".part", ".old"
-"""The endings of what is being written and of what is about to be removed; both names begin with a dot."""
+"""Suffixes of files and folders being written, and of those being removed; their names also begin with a dot."""
 
 
 class FileError(ValueError):
-    """A file that cannot be read as what it should be; the message names the file and says why."""
+    """An unreadable or invalid file; the message names the file and says why."""
 
 
 # ------------------------------------------------------------------------------------------------------ writing
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a whole file, or leave the old one as it was.
+    """Write a file atomically: if writing fails, an existing file is unchanged.
 
     Raises:
         OSError: the file cannot be written; ``filename`` is ``path``.
@@ -49,7 +49,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())  # temporary files are private
+            os.chmod(temporary, 0o666 & ~_umask())  # temporary files are readable by their owner only
             os.replace(temporary, target)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -59,20 +59,25 @@ def write_bytes(path: str | Path, content: bytes) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a whole UTF-8 file in the same way."""
+    """Write a UTF-8 file in the same way as ``write_bytes``."""
     write_bytes(path, text.encode())
 
 
 def write_json(path: str | Path, content: Any) -> None:
-    """Write ``content`` as JSON in the same way; what JSON does not know (a NaN too) is an error."""
+    """Write a JSON file in the same way as ``write_bytes``.
+
+    Raises:
+        ValueError: ``content`` has a NaN or an infinity.
+        TypeError: ``content`` has a type that JSON does not have.
+    """
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
 
 
 def append_text(path: str | Path, text: str) -> None:
-    """Append to a UTF-8 file, which is made if need be, and wait until the disk has it.
+    """Append to a UTF-8 file and sync it; the file is created if it is missing.
 
     Raises:
-        OSError: it cannot be written; ``filename`` is ``path``.
+        OSError: the file cannot be written; ``filename`` is ``path``.
     """
     target = Path(path)
     with _names(target):
@@ -87,18 +92,19 @@ def append_text(path: str | Path, text: str) -> None:
 
 @contextmanager
 def new_folder(path: str | Path, names: Collection[str]) -> Iterator[Path]:
-    """Fill a temporary folder, which then takes the name ``path``, or leave everything as it was.
+    """Create a folder atomically: the block fills a temporary folder, which is then renamed to ``path``.
 
-    The files in it are synced before the rename. Missing parent folders are created. A folder that has the name already
-    is replaced if it holds nothing but files with the names of the new ones; anything else may be somebody's work.
+    Its files are synced before it is renamed; missing parent folders are created. An existing folder is replaced only
+    if it has no other files than ``names``, since anything else may be the user's work. If the block or the writing
+    fails, the existing folder is unchanged.
 
     Args:
         path: the folder.
-        names: the files that it may hold.
+        names: names of the files that it may hold.
 
     Raises:
-        FileError: something else has the name ``path``; nothing has changed.
-        OSError: something cannot be written; ``filename`` is the file, or ``path``.
+        FileError: ``path`` exists and may not be replaced; nothing has changed.
+        OSError: writing failed; ``filename`` is the file, or ``path``.
     """
     target = Path(path)
     _check_replaceable(target, names)
@@ -131,10 +137,10 @@ def _check_replaceable(target: Path, names: Collection[str]) -> None:
 
 
 def make_folder(path: str | Path) -> list[Path]:
-    """Make a folder, and those above it, if they are missing; their names are synced.
+    """Create a folder and its missing parents, and sync their names.
 
     Returns:
-        The folders that were made, the innermost first.
+        The folders that were created, the innermost first.
     """
     target = Path(path)
     missing = []
@@ -149,14 +155,14 @@ def make_folder(path: str | Path) -> list[Path]:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder under another name first, so that what a kill leaves behind is not taken for a whole one."""
+    """Remove a folder; it is renamed first, so that an interruption cannot leave half of it under its name."""
     aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=REPLACED))
     os.rename(path, aside / path.name)
     shutil.rmtree(aside, ignore_errors=True)
 
 
 def sync_folder(path: Path) -> None:
-    """Make names in a folder durable. Systems that cannot open or sync a folder, such as Windows, do nothing."""
+    """Sync the names in a folder; nothing happens on systems that cannot do it, such as Windows."""
     with contextlib.suppress(OSError):
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -166,7 +172,7 @@ def sync_folder(path: Path) -> None:
 
 
 def _replace_folder(new: Path, target: Path) -> None:
-    """Rename a folder, after moving aside what may have the name; both are in the same place."""
+    """Rename a folder to ``target`` in the same parent folder, after moving an existing one aside."""
     old = None
     if target.exists():
         old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=REPLACED))
@@ -177,12 +183,12 @@ def _replace_folder(new: Path, target: Path) -> None:
 
 
 def _sync_tree(folder: Path) -> None:
-    """Sync all files below a folder, and give it and them the modes that new ones would have."""
+    """Sync all files below a folder, and set the default modes of new files and folders."""
     mask = _umask()
     for place, _, names in os.walk(folder):
         for name in names:
             file = Path(place, name)
-            handle = os.open(file, os.O_RDWR)  # Windows syncs only what may be written to
+            handle = os.open(file, os.O_RDWR)  # Windows syncs only files that are open for writing
             try:
                 os.fsync(handle)
             finally:
@@ -200,7 +206,7 @@ def _umask() -> int:
 
 @contextmanager
 def _names(path: Path) -> Iterator[None]:
-    """Give an ``OSError`` the file that it is about; one of a full disk has none."""
+    """Add the file name to an ``OSError`` that has none, such as that of a full disk, or a temporary one."""
     try:
         yield
     except OSError as error:
@@ -216,14 +222,14 @@ def _names(path: Path) -> Iterator[None]:
 
 
 def read_bytes(path: str | Path, most_bytes: int) -> bytes:
-    """Read a whole file, if it is a regular one and not too large.
+    """Read a regular file of limited size.
 
     Args:
         path: the file.
-        most_bytes: a larger file is not read.
+        most_bytes: largest size that is read.
 
     Raises:
-        FileError: it is no regular file, or has more than ``most_bytes``.
+        FileError: it is not a regular file, or has more than ``most_bytes``.
         OSError: there is no such file, or it cannot be read.
     """
     with _regular_file(Path(path), most_bytes) as opened:
@@ -236,7 +242,8 @@ def read_bytes(path: str | Path, most_bytes: int) -> bytes:
 @contextmanager
 def _regular_file(file: Path, most_bytes: int) -> Iterator[io.BufferedReader]:
     """Open a regular file that is not too large; see ``read_bytes``."""
-    # Merely opening a device may do something, such as rewind a tape; a name with a zero byte is no name.
+    # Checked before opening: opening a device can have effects, such as rewinding a tape. A name with a zero byte
+    # raises a ValueError.
     try:
         if not stat.S_ISREG(os.stat(file).st_mode):
             raise FileError(f"{file} is not a regular file")
@@ -244,8 +251,8 @@ def _regular_file(file: Path, most_bytes: int) -> Iterator[io.BufferedReader]:
         if isinstance(error, FileError):
             raise
         raise FileError(f"{str(file)!r}: {error}") from None
-    # Opened without waiting and looked at again, since something may have taken the file's place in between. A pipe
-    # would keep an ordinary `open` waiting until somebody writes to it.
+    # Opened without blocking and checked again, since the file may have been replaced in between. An ordinary `open` of
+    # a pipe blocks until another process writes to it.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         handle = os.open(file, flags)
@@ -266,7 +273,7 @@ def _regular_file(file: Path, most_bytes: int) -> Iterator[io.BufferedReader]:
 
 
 def read_text(path: str | Path, most_bytes: int) -> str:
-    """Read a whole UTF-8 file in the same way; other bytes are a ``FileError``."""
+    """Read a UTF-8 file in the same way as ``read_bytes``; a ``FileError`` if it is not UTF-8."""
     try:
         return read_bytes(path, most_bytes).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -274,12 +281,12 @@ def read_text(path: str | Path, most_bytes: int) -> str:
 
 
 def read_json(path: str | Path, most_bytes: int) -> Any:
-    """Read a JSON file in the same way; anything else, and JSON that is nested too deeply, is a ``FileError``."""
+    """Read a JSON file in the same way as ``read_bytes``; a ``FileError`` if it is not JSON, or nested too deeply."""
     return parse_json(read_text(path, most_bytes), path)
 
 
 def parse_json(text: str, path: str | Path) -> Any:
-    """Parse the text of a JSON file; ``path`` is for the message of the ``FileError``."""
+    """Parse the text of a JSON file; a ``FileError`` that names ``path`` if it is not JSON, or nested too deeply."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -287,11 +294,11 @@ def parse_json(text: str, path: str | Path) -> Any:
 
 
 def file_digest(path: str | Path, most_bytes: int) -> str:
-    """``digest`` of what a file holds, which is not kept in memory; files and errors are those of ``read_bytes``."""
+    """Return the ``digest`` of a file without loading it into memory; errors are those of ``read_bytes``."""
     with _regular_file(Path(path), most_bytes) as opened:
         return "sha256:" + hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def digest(content: bytes) -> str:
-    """``"sha256:..."`` of some bytes."""
+    """Return the SHA-256 digest of some bytes, as ``"sha256:..."``."""
     return "sha256:" + hashlib.sha256(content).hexdigest()

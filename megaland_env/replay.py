@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env.actions import NUM_ACTIONS, Kind, action_name
+from megaland_env.checks import is_integer
 from megaland_env.config import ConfigError, MegalandConfig
 from megaland_env.errors import IllegalActionError
 from megaland_env.files import FileError, read_json, write_text
@@ -105,7 +106,7 @@ class Replay:
     def __post_init__(self) -> None:
         if not isinstance(self.config, MegalandConfig):
             raise ReplayError(f"config is {quoted(self.config)}; it must be a MegalandConfig")
-        if not _is_integer(self.seed) or not 0 <= self.seed < 2**64:
+        if not is_integer(self.seed) or not 0 <= self.seed < 2**64:
             raise ReplayError(f"seed is {quoted(self.seed)}; it must be an integer from 0 to 2**64 - 1")
         object.__setattr__(self, "seed", int(self.seed))
         moments = tuple(_moment(m, number, self.config.num_players) for number, m in enumerate(_list(self.moments), 1))
@@ -399,10 +400,6 @@ def _positions(index: npt.ArrayLike | None, num_games: int) -> npt.NDArray[np.in
     return positions.astype(np.int64)
 
 
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
 def _list(value: Any) -> Sequence[Any]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
         raise ReplayError(f"moments is {quoted(value)}; it must be a list with an entry for each decision moment")
@@ -414,9 +411,9 @@ def _moment(moment: Any, number: int, players: int) -> Moment:
     choices = []
     for choice in _pairs(moment, number):
         seat, action = choice
-        if not _is_integer(seat) or not 0 <= seat < players:
+        if not is_integer(seat) or not 0 <= seat < players:
             raise ReplayError(f"moment {number}: seat {quoted(seat)} is not one of 0..{players - 1}")
-        if not _is_integer(action) or not 0 <= action < NUM_ACTIONS:
+        if not is_integer(action) or not 0 <= action < NUM_ACTIONS:
             raise ReplayError(f"moment {number}: action {quoted(action)} is not one of 0..{NUM_ACTIONS - 1}")
         choices.append((int(seat), int(action)))
     seats = [seat for seat, _ in choices]

@@ -1,4 +1,4 @@
-"""How the numbers of an observation become features, in [-1, 1]."""
+"""Scaling of the numbers of an observation to features in [-1, 1]."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LEAST, MOST = np.array(-1, np.float32), np.array(1, np.float32)
 
 @dataclass(frozen=True)
 class Scale:
-    """How a number n becomes a feature.
+    """Scaling of a number n to a feature.
 
     Attributes:
-        text: the same for the documentation.
-        divisor: what n is divided by, for all items of a block or for each its own; none if n is the feature.
-        cut: the quotient is then cut off at -1 and 1,
-        root: or its square root taken.
+        text: description for the documentation.
+        divisor: divisors of n, one for all items of a block or one for each; empty if n itself is the feature.
+        cut: whether the quotient is clipped to [-1, 1].
+        root: whether the feature is the square root of the quotient.
     """
 
     text: str
@@ -31,7 +31,7 @@ class Scale:
     root: bool = False
 
     def features(self, numbers: npt.NDArray[Any]) -> Floats:
-        """What (k, n) numbers of k items become; cut off in any case, be it that no such number occurs."""
+        """Return the features (k, n), float32, of numbers (k, n) of k items; quotients are always clipped."""
         features = numbers.astype(np.float32)
         if self.divisor:
             features *= reciprocals([self.divisor])[:, None]
@@ -40,5 +40,5 @@ class Scale:
 
 
 def reciprocals(divisors: Sequence[npt.ArrayLike]) -> Floats:
-    """One after the other: what is multiplied by, since that is sooner done than dividing."""
+    """Return the reciprocals of all divisors in one array, float32: multiplying is faster than dividing."""
     return (1 / np.concatenate([np.asarray(each, float) for each in divisors])).astype(np.float32)

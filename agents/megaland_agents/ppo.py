@@ -17,9 +17,9 @@ with needs("the agent ppo", "train"):
     import safetensors  # noqa: F401  policy_file reads with it; a missing library is reported on import
     import torch
 
-from megaland_agents.heuristics.base import check_seed
 from megaland_agents.policy_file import PolicyError, load_policy
 from megaland_env import Decisions
+from megaland_env.checks import check_seed
 from megaland_env.observation import encode
 
 CHAMPION = Path(__file__).parent / "checkpoints" / "champion"

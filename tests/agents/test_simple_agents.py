@@ -133,14 +133,14 @@ def test_they_beat_the_random_agent(name: str, players: int) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("saver:risk=1.5", "risk is 1.5; it must be a chance"),
+        ("saver:risk=1.5", "risk is 1.5; it must be a probability"),
         ("saver:enough=-1", "enough is -1; it must be a number of treasures, 0 or more"),
         ("saver:dear=2.5", "dear is 2.5"),
         ("hearts:heart_rounds=-1", "heart_rounds is -1"),
         ("hearts:risk=-0.1", "risk is -0.1"),
         ("builder:late='soon'", "late is 'soon'"),
         ("builder:risk=2", "risk is 2"),
-        ("builder:risk=low", "risk is 'low'; it must be a chance"),
+        ("builder:risk=low", "risk is 'low'; it must be a probability"),
         ("builder:risk=True", "risk is True"),
         ("builder:late=True", "late is True; it must be a number of coins"),
     ],

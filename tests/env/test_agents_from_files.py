@@ -181,9 +181,9 @@ def test_what_was_typed_is_looked_at_before_it_is_called(module: Path, name: str
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (3, "an agent in a file is a name; 3 is none"),
-        (None, "is none"),
-        (["random"], "is none"),
+        (3, "an agent in a file must be a name, not 3"),
+        (None, "must be a name, not None"),
+        (["random"], "must be a name, not"),
         ("nobody", "there is no agent 'nobody'"),
         ("", "there is no agent ''"),
         ("x" * (MOST_CHARACTERS + 1), "4,097 characters"),

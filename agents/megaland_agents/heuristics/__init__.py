@@ -1,1 +1,1 @@
-"""Players that follow simple rules."""
+"""Agents that follow simple rules."""

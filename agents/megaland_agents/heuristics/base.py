@@ -1,7 +1,8 @@
-"""``HeuristicAgent``: the decisions that the players of a few plain rules make alike, and the words for the others.
+"""``HeuristicAgent``: the base class of agents that follow simple rules, with the decisions that they have in common.
 
-It answers each kind of decision for all rows of that kind at once. Such players differ in what they buy and in how they
-run the level (``RiskAgent``: by the chance to fall), and may replace any other answer. They draw no luck.
+Each kind of decision is answered for all rows of that kind at once. Subclasses differ in what they buy and in how they
+run the level (``RiskAgent``: by the probability of falling), and may override any other answer. None of them uses
+randomness.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import numpy.typing as npt
 from megaland_env import Building, Decisions, Kind
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, JUMP, LEAVE, PASS, STAY, TRADE, TREASURE_FIRST
 from megaland_env.cards import BUILDING_COINS, NUM_BUILDINGS, NUM_TREASURES, TREASURE_COPIES
+from megaland_env.checks import is_integer
 
 Actions = npt.NDArray[np.uint8]
 
 COINS_PER_ROUND: dict[Building, float] = {
-    Building.ARCADE: 0.3,  # 2 coins, in the rare rounds in which one is strictly last
-    Building.BAZAAR_OF_ODDITIES: 0.6,  # 1 coin, if one comes home with 5 treasures
-    Building.HOTEL: 0.5,  # 2 coins a heart, but few are bought
+    Building.ARCADE: 0.3,  # 2 coins, in the rare rounds in which its owner is strictly last
+    Building.BAZAAR_OF_ODDITIES: 0.6,  # 1 coin, if its owner comes home with 5 treasures
+    Building.HOTEL: 0.5,  # 2 coins per heart, but few are bought
     Building.TEMPLE_OF_ZOZ: 0.8,  # 2 coins; the Red Serpent is met in less than every second level
     Building.HERB_HUT: 0.3,  # a treasure kept when falling
     Building.REPTILE_STABLE: 0.3,  # a better hand
@@ -42,27 +44,27 @@ COINS_PER_ROUND: dict[Building, float] = {
     Building.ARENA: 0.3,  # its two jumps
     Building.ENDLESS_MINE: 3.0,
 }
-"""What an owner gains from one copy in a round, in coins: printed, or a rough estimate. Any other building: nothing."""
+"""Coins per round that one copy brings its owner: printed, or a rough estimate; 0 for buildings not listed."""
 
 LASTING_COINS = np.array([COINS_PER_ROUND.get(building, 0.0) for building in Building], np.float32)
-"""(23,) the same in the order of C6."""
+"""(23,) ``COINS_PER_ROUND`` of all buildings, in the order of C6."""
 
-# Of two treasures held equally often the commoner one is given away, and the rarer one kept. Ranks from 0, the rarest.
+# Of two treasures held equally often, the commoner one is given away and the rarer one kept. Rank 0 is the rarest.
 _COMMONNESS = np.argsort(np.argsort(TREASURE_COPIES, kind="stable"), kind="stable").astype(np.int16)
 _NEVER = np.int16(-32_000)
 TREASURES = slice(TREASURE_FIRST, TREASURE_FIRST + NUM_TREASURES)
 HEARTS = slice(HEART_FIRST, HEART_FIRST + NUM_TREASURES)
 BUILDINGS = slice(BUY_FIRST, BUY_FIRST + NUM_BUILDINGS)
-"""Where those actions stand in a row of ``decisions.legal``."""
+"""Positions of these actions in a row of ``decisions.legal``."""
 
 
 class HeuristicAgent(ABC):
-    """Answers each kind of decision by a rule of its own; a subclass says how it runs, jumps and buys.
+    """Agent with one rule for each kind of decision; a subclass defines how it runs, jumps and buys.
 
-    - *Rabbit*: always trades; three carrots more are the least of what one can carry.
-    - *Pay*: with what is held most, the commoner type first.
-    - *Keep* (Herb Hut, storing): types that are not yet kept before second ones, the rarer first.
-    - *Reptile Stable*: swaps a treasure that is held twice, as in paying; passes if there is none.
+    - *Rabbit*: always trades; three carrots are the least valuable treasures that can be carried.
+    - *Pay*: with the type held most; of equals, the commoner one.
+    - *Keep* (Herb Hut, storing): one of each type before a second of any, the rarer type first.
+    - *Reptile Stable*: swaps a treasure held at least twice, chosen as in *pay*; passes if there is none.
     """
 
     def __init__(self) -> None:
@@ -89,7 +91,7 @@ class HeuristicAgent(ABC):
             actions[rows] = self._answers[int(kind)](decisions if whole else decisions[rows])
         return actions
 
-    # Each of these answers m decisions of one kind with (m,) actions.
+    # Each of these methods takes m decisions of one kind and returns (m,) actions.
 
     @abstractmethod
     def _run(self, decisions: Decisions) -> Actions: ...
@@ -117,10 +119,14 @@ class HeuristicAgent(ABC):
 
 
 class RiskAgent(HeuristicAgent):
-    """Runs by the chance to fall on the next card.
+    """Agent that runs the level by the probability of falling on the next card.
 
-    - *Stay or leave*: leaves if the chance is more than ``risk``.
-    - *Jump*: if the chance without a jump is more than ``jump_risk``, and less with one.
+    - *Stay or leave*: leaves if the probability is above ``risk``.
+    - *Jump*: if the probability without a jump is above ``jump_risk`` and a jump lowers it.
+
+    Args:
+        risk: the highest probability of falling at which it stays.
+        jump_risk: the highest probability of falling at which it saves its jump token.
 
     Raises:
         ValueError: a parameter is out of range.
@@ -144,9 +150,9 @@ class RiskAgent(HeuristicAgent):
 
 
 def building_worth(horizon: int) -> npt.NDArray[np.float32]:
-    """(horizon + 1, 23) the worth of each building in each round, in coins; in later rounds it is as in the last.
+    """(horizon + 1, 23) values of the buildings in rounds 0 to ``horizon``, in coins; later rounds use the last row.
 
-    Its coins at once, and ``COINS_PER_ROUND`` for each of the rounds that are left until round ``horizon``.
+    The value is the immediate coins plus ``COINS_PER_ROUND`` for each round left until round ``horizon``.
     """
     rounds_left = np.arange(horizon, -1, -1)[:, None]
     return (BUILDING_COINS + LASTING_COINS * rounds_left).astype(np.float32)
@@ -155,9 +161,12 @@ def building_worth(horizon: int) -> npt.NDArray[np.float32]:
 def best_building(
     decisions: Decisions, worth: npt.NDArray[np.float32], allowed: npt.NDArray[np.bool_] | bool = True
 ) -> Actions:
-    """(m,) the action that buys the building of most ``worth`` (m, 23), PASS if there is none to buy.
+    """(m,) actions that buy the most valuable building, PASS where no building can be bought.
 
-    Of two alike it is the one that stands first in the rules. ``allowed`` (m, 23) leaves some out.
+    Args:
+        decisions: m decisions of kind BUY.
+        worth: (m, 23) values of the buildings; ties go to the building that comes first in the rules.
+        allowed: (23,) or (m, 23) buildings to choose from.
     """
     legal = decisions.legal[:, BUILDINGS] & allowed
     best = np.where(legal, worth, -1).argmax(axis=1) + BUY_FIRST
@@ -165,7 +174,7 @@ def best_building(
 
 
 def best_heart(decisions: Decisions) -> Actions:
-    """(m,) the action that buys a heart with the treasure that is held most, PASS if there is none to buy."""
+    """(m,) actions that buy a heart with the treasure held most, PASS where no heart can be bought."""
     legal = decisions.legal[:, HEARTS]
     best = most_held(decisions.view.home[:, 0], legal) + HEART_FIRST
     return np.where(legal.any(axis=1), best, PASS).astype(np.uint8)
@@ -174,7 +183,7 @@ def best_heart(decisions: Decisions) -> Actions:
 def most_held(
     held: npt.NDArray[Any], allowed: npt.NDArray[np.bool_], common_first: bool = True
 ) -> npt.NDArray[np.int64]:
-    """(m,) of the allowed types (m, 6) the one held most; of equals the commonest, or else the rarest."""
+    """(m,) the type held most (m, 6) among the allowed ones (m, 6); ties go to the commonest, or to the rarest."""
     rank = _COMMONNESS if common_first else NUM_TREASURES - 1 - _COMMONNESS
     order = held.astype(np.int16) * NUM_TREASURES + rank
     chosen: npt.NDArray[np.int64] = np.where(allowed, order, _NEVER).argmax(axis=1)
@@ -182,25 +191,32 @@ def most_held(
 
 
 def check_chance(name: str, value: float) -> None:
-    """Raise a ValueError if a parameter is not a chance."""
+    """Check that a parameter is a probability.
+
+    Raises:
+        ValueError: it is not a number from 0 to 1.
+    """
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not (number and 0 <= value <= 1):
-        raise ValueError(f"{name} is {value!r}; it must be a chance from 0 to 1")
+        raise ValueError(f"{name} is {value!r}; it must be a probability from 0 to 1")
 
 
 def check_number(name: str, value: int, of_what: str, least: int = 0) -> None:
-    """Raise a ValueError if a parameter is not a whole number from ``least`` on."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not (whole and value >= least):
+    """Check that a parameter is an integer of at least ``least``.
+
+    Args:
+        name: the name of the parameter.
+        value: its value.
+        of_what: what is counted, for the message.
+        least: the smallest value allowed.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not (is_integer(value) and value >= least):
         raise ValueError(f"{name} is {value!r}; it must be a number of {of_what}, {least} or more")
 
 
-def check_seed(seed: int) -> None:
-    """Raise a ValueError if a parameter is not the seed of an agent."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise ValueError(f"seed is {seed!r}; it must be an integer")
-
-
 def as_actions(treasures: npt.NDArray[np.int64]) -> Actions:
-    """(m,) the actions that pay, keep or swap those treasures."""
+    """(m,) the actions that pay, keep or swap these treasures."""
     return (treasures + TREASURE_FIRST).astype(np.uint8)

@@ -1,34 +1,34 @@
-"""``ExplorerAgent``: plays as another agent, but buys something at random now and then, to find out what that does."""
+"""``ExplorerAgent``: plays like another agent, but sometimes buys at random, so that effects can be measured."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from megaland_agents.heuristics.base import check_chance, check_seed
+from megaland_agents.heuristics.base import check_chance
 from megaland_env import Decisions, Kind
 from megaland_env.agent import Agent, make_agent, random_legal
+from megaland_env.checks import check_seed
 
-_OTHER_LUCK = 0x5EED
-"""Whether it explores and what it then chooses are drawn apart."""
+_EXPLORES = 0x5EED
+"""Changes the seed for the draw of whether to explore, so that it is independent of the draw of the action."""
 
 
 class ExplorerAgent:
-    """Plays as another agent, but now and then buys whatever it can.
+    """Plays like another agent, but sometimes makes a random purchase.
 
-    An agent that always does the same in the same state gives no answer to the question what would have come of
-    something else: it buys a building where it thinks well of it, and only there. Each time that this one may buy, it
-    chooses with chance ``explore`` any of the legal actions instead, passing and hearts among them, all alike. So what
-    is bought in its games is in part a matter of chance, as in an experiment, and what comes of it can be measured
-    (experiments/megaland_experiments/analysis/buildings.py).
+    The games of a deterministic agent do not show what another purchase would have led to: it buys a building only
+    where it values it. Whenever this agent may buy, it chooses, with probability ``explore``, uniformly among all legal
+    actions instead, including hearts and passing. What is bought in its games is therefore partly random, as in an
+    experiment, and the effect of a purchase can be measured (experiments/megaland_experiments/analysis/buildings.py).
 
     Args:
         policy: the other agent, or its name.
-        explore: the chance to choose at random.
-        seed: another seed is another player with other luck.
+        explore: the probability of a random choice.
+        seed: for the random choices; agents with different seeds choose independently.
 
     Raises:
-        ValueError: there is no such agent, or ``explore`` is no chance.
+        ValueError: there is no such agent, ``explore`` is not a probability, or ``seed`` not an integer.
     """
 
     def __init__(self, policy: str | Agent = "planner", explore: float = 0.2, seed: int = 0) -> None:
@@ -44,6 +44,6 @@ class ExplorerAgent:
         buys = np.flatnonzero(decisions.kind == Kind.BUY)
         if buys.size:
             buying = decisions[buys]
-            explores = buying.random(1, seed=self.seed ^ _OTHER_LUCK)[:, 0] < self.explore
+            explores = buying.random(1, seed=self.seed ^ _EXPLORES)[:, 0] < self.explore
             actions[buys[explores]] = random_legal(buying[explores], self.seed)
         return actions

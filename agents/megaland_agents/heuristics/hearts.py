@@ -1,4 +1,4 @@
-"""``HeartsAgent``: hearts first, and then deep into the level."""
+"""``HeartsAgent``: buys hearts first, and then goes deep into the level."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from megaland_agents.heuristics.base import (
 from megaland_env import Decisions, Kind
 from megaland_env.actions import PASS
 
-_HORIZON = 8  # the last round for which it expects a building to pay, as for the threshold agent
+_HORIZON = 8  # the last round in which it expects a building to pay, as for the threshold agent
 
 
 class HeartsAgent(RiskAgent):
-    """Hearts first: puts all it has into hearts in the first rounds, and then dives deep.
+    """Buys hearts first: spends all treasures on hearts in the first rounds, and takes high risks in the level.
 
     In the first ``heart_rounds`` rounds it
 
-    - *buys* hearts as long as it can, and a building only with what makes no heart;
-    - *pays* for buildings with what it holds least of, and *stores* what it holds most of, the commoner type first: the
-      next heart needs matching treasures.
+    - *buys* hearts as long as it can, and a building only when it cannot buy a heart;
+    - *pays* for buildings with the types it holds least of, and *stores* those it holds most of, the commoner type
+      first: the next heart needs matching treasures.
 
-    After that it buys the building of most worth, as the threshold agent reckons it, and a heart if there is none to
-    buy. It always leaves only if the chance to fall on the next card is more than ``risk``, which is bold. The rest is
-    as for all heuristics.
+    After that it buys the most valuable building, by the values of the threshold agent, or a heart if there is no
+    building to buy. In all rounds it leaves the level only if the probability of falling on the next card is above
+    ``risk``. Everything else is as described in ``HeuristicAgent`` and ``RiskAgent``.
 
     Args:
-        heart_rounds: so many rounds are for hearts.
-        risk: the highest chance to fall with which it stays.
+        heart_rounds: the number of rounds in which hearts come first.
+        risk: the highest probability of falling at which it stays.
 
     Raises:
         ValueError: a parameter is out of range.

@@ -1,4 +1,4 @@
-"""``SaverAgent``: plays safe, and saves up."""
+"""``SaverAgent``: avoids risk, and saves for expensive buildings."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from megaland_env import Decisions
 from megaland_env.actions import LEAVE, PASS, STAY
 from megaland_env.cards import BUILDING_COSTS
 
-_HORIZON = 8  # the last round for which it expects a building to pay, as for the threshold agent
+_HORIZON = 8  # the last round in which it expects a building to pay, as for the threshold agent
 
 
 class SaverAgent(RiskAgent):
-    """Plays safe: leaves early with what it has, and saves up for the expensive buildings.
+    """Avoids risk: leaves the level early, and saves for expensive buildings.
 
     - *Stay or leave*: leaves when it carries ``enough`` treasures and the next card can make it fall, and in any case
-      when the chance to fall is more than ``risk``.
-    - *Buy*: the building of most worth (as the threshold agent reckons it) that costs ``dear`` treasures or more. If
-      there is none, it saves what it can store, one treasure for each of its buildings, and spends only what the night
-      would take: on the building of most worth that costs no more than that, else on a heart, which may cost one more.
+      when the probability of falling is above ``risk``.
+    - *Buy*: the most valuable building (by the values of the threshold agent) that costs at least ``dear`` treasures.
+      If there is none, it keeps what it can store, one treasure for each of its buildings, and spends only the surplus,
+      which would be discarded at night: on the most valuable building that costs no more than that, or else on a heart,
+      which may cost one treasure more.
+    - *Jump*: whenever the card could make it fall and a jump lowers the probability.
 
-    It jumps whenever the card could make it fall, and less so with a jump. The rest is as for all heuristics: it stores
-    as many types as it can, the rare ones first.
+    Everything else is as described in ``HeuristicAgent``.
 
     Args:
-        risk: the highest chance to fall with which it stays.
-        enough: so many treasures are worth carrying home at once.
-        dear: a building of this cost is worth saving for.
+        risk: the highest probability of falling at which it stays.
+        enough: the number of carried treasures with which it leaves rather than risk a fall.
+        dear: the lowest cost of a building worth saving for.
 
     Raises:
         ValueError: a parameter is out of range.

@@ -1,7 +1,7 @@
-"""``ThresholdAgent``: the player of a few plain rules, and the yardstick for all others.
+"""``ThresholdAgent``: a few simple rules; the baseline for all other agents.
 
-It leaves the level when the next card is too likely to make it fall, buys whatever is worth most, and pays with what it
-has plenty of. It plans nothing and draws no luck.
+It leaves the level when the next card is too likely to make it fall, buys the most valuable building, and pays with the
+treasures it holds most of. It does not plan, and uses no randomness.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from megaland_env.actions import PASS
 
 
 class ThresholdAgent(RiskAgent):
-    """Leaves when the risk is too high, and buys the most worth.
+    """Leaves the level when the risk is too high, and buys the most valuable building.
 
-    - *Stay or leave*: leaves if the chance to fall on the next card is more than ``risk``. The others do not matter to
-      it, nor does how much it carries.
-    - *Jump*: if the chance to fall without a jump is more than ``jump_risk``, and less with one.
-    - *Rabbit*: always trades; three carrots more are the least of what one can carry.
-    - *Buy*: in the first ``heart_rounds`` rounds a heart before all else. Then the building of most worth: its coins at
-      once, and ``COINS_PER_ROUND`` for each of the rounds that are left until round ``horizon``; of two alike the one
-      that stands first in the rules. When there is no building to buy, a heart; it passes only when there is neither.
-    - *Pay*, also which treasure a heart is bought with: of what is held most, the commoner type first.
-    - *Keep* (Herb Hut, storing): types that are not yet kept before second ones, the rarer first.
-    - *Reptile Stable*: swaps a treasure that is held twice, as in paying; passes if there is none.
+    - *Stay or leave*: leaves if the probability of falling on the next card is above ``risk``. It ignores the other
+      players, and the number of treasures it carries.
+    - *Jump*: if the probability of falling without a jump is above ``jump_risk`` and a jump lowers it.
+    - *Rabbit*: always trades; three carrots are the least valuable treasures that can be carried.
+    - *Buy*: in the first ``heart_rounds`` rounds a heart, if it can. Otherwise the most valuable building, by its
+      immediate coins plus ``COINS_PER_ROUND`` for each round left until round ``horizon``; ties go to the building that
+      comes first in the rules. If there is no building to buy, a heart; it passes only if there is neither.
+    - *Pay*, and the treasure a heart is bought with: the type held most; of equals, the commoner one.
+    - *Keep* (Herb Hut, storing): one of each type before a second of any, the rarer type first.
+    - *Reptile Stable*: swaps a treasure held at least twice, chosen as in *pay*; passes if there is none.
 
     Args:
-        risk: the highest chance to fall with which it stays.
-        jump_risk: the highest chance to fall with which it saves its jump token.
-        heart_rounds: so many rounds begin with buying hearts.
-        horizon: the last round for which it expects a building to pay.
+        risk: the highest probability of falling at which it stays.
+        jump_risk: the highest probability of falling at which it saves its jump token.
+        heart_rounds: the number of rounds, from the first on, in which hearts come first.
+        horizon: the last round in which it expects a building to pay.
 
     Raises:
         ValueError: a parameter is out of range.

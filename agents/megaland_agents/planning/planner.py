@@ -1,7 +1,7 @@
-"""``PlannerAgent``: exact optimal stopping in the level, and purchases by what they are worth until the end.
+"""``PlannerAgent``: exact optimal stopping in the level, and purchases by their value until the end of the game.
 
-What buildings, hearts and hands are worth is said in valuation.py; when to leave and when to jump follows from that and
-the exact solution of the level run (run_solver.py). It draws no luck.
+The values of buildings, hearts and hands come from valuation.py. When to leave and when to jump follows from these
+values and the exact solution of the level run (run_solver.py). The agent uses no randomness.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from megaland_env.cards import (
     Treasure,
 )
 
-_UNIT = 0.5  # of the solver: half of what a draw is worth on average
-_DRAW = (0.0, 1 / 3, 1 / 3, 1 / 3)  # the worth of a draw in units: it varies, and its mean is 2
-_TRADE = (0.0, 0.0, 0.0, 0.0, 1.0)  # three new treasures for three carrots gain about as much as one more draw
+_UNIT = 0.5  # unit of the solver: half the mean value of a draw
+_DRAW = (0.0, 1 / 3, 1 / 3, 1 / 3)  # probabilities that a draw is worth 0, 1, 2, 3 units; the mean is 2
+_TRADE = (0.0, 0.0, 0.0, 0.0, 1.0)  # trading three carrots gains about as much as one more draw
 _MOST_TOKENS = 2
 _MOST_CARRIED = 28  # units
-_TOKEN_STEP = 0.25  # the solver takes a token's worth in these steps, so that there are not too many solutions
-_MOST_COPIES = 2  # of Temples and Bazaars that the solver tells apart
+_TOKEN_STEP = 0.25  # the value of a token is rounded to these steps, which limits the number of solutions
+_MOST_COPIES = 2  # Temples or Bazaars in the solver; more are treated as two
 
 
 class PlannerAgent(HeuristicAgent):
-    """Runs levels by exact optimal stopping, and buys what is worth most by the end of the game.
+    """Runs levels by exact optimal stopping, and buys what is worth most until the end of the game.
 
-    - *Stay or leave*: what would be lost by falling, and what the next draw would bring, are both measured by the
-      purchases that hands allow. Their ratio stands for the number of treasures carried in the exact solution of the
-      run, which knows the unseen cards, hearts, jump tokens, Soap Makers, Temples, Bazaars and the rabbit.
-    - *Jump*: by the same solution, which also knows what a token is worth.
-    - *Buy*: the purchase that begins the best plan for the hand; passes when storing is worth more.
-    - *Pay*, *keep*, *Reptile Stable*, *rabbit*: as the plainer players do (``HeuristicAgent``).
+    - *Stay or leave*: the loss from a fall and the gain from the next draw are both measured by the purchases that the
+      hands allow. Their ratio is used as the number of treasures carried in the exact solution of the run, which takes
+      account of the unseen cards, hearts, jump tokens, Soap Makers, Temples, Bazaars and the Rabbit.
+    - *Jump*: by the same solution, which includes the value of a token.
+    - *Buy*: the first purchase of the best plan for the hand; passes when storing is worth more.
+    - *Pay*, *keep*, *Reptile Stable*, *rabbit*: as described in ``HeuristicAgent``.
 
     Args:
-        numbers: what its values and plans are made of; any of the following replaces the one in it.
+        numbers: the parameters of its values and plans; each of the following arguments replaces one of them.
         boldness, smooth, spite, pace, token, discount, store: as in ``Numbers`` (valuation.py).
 
     Raises:
@@ -72,7 +72,7 @@ class PlannerAgent(HeuristicAgent):
     ) -> None:
         super().__init__()
         if not (numbers is None or isinstance(numbers, Numbers)):
-            raise ValueError(f"numbers is {numbers!r}; it must be Numbers (valuation.py), or each by its own name")
+            raise ValueError(f"numbers is {numbers!r}; it must be Numbers (valuation.py)")
         changes = {
             "boldness": boldness,
             "smooth": smooth,
@@ -86,7 +86,7 @@ class PlannerAgent(HeuristicAgent):
         self._numbers = replace(Numbers() if numbers is None else numbers, **given)  # type: ignore[arg-type]
 
     def numbers(self, decisions: Decisions) -> Numbers:
-        """The numbers to decide these with. Variants that play at once (the tuning) replace this."""
+        """Return the parameters for these decisions. Tuning overrides this, to play many variants in one batch."""
         return self._numbers
 
     # ------------------------------------------------------------------------------------------------- the level
@@ -94,8 +94,8 @@ class PlannerAgent(HeuristicAgent):
     def _run(self, decisions: Decisions) -> Actions:
         numbers = self.numbers(decisions)
         situation = _Situation(decisions, numbers)
-        dares = situation.look_up("leave") * np.asarray(numbers.boldness, np.float32)
-        return np.where(situation.carried < dares, STAY, LEAVE).astype(np.uint8)
+        limit = situation.look_up("leave") * np.asarray(numbers.boldness, np.float32)
+        return np.where(situation.carried < limit, STAY, LEAVE).astype(np.uint8)
 
     def _jump(self, decisions: Decisions) -> Actions:
         situation = _Situation(decisions, self.numbers(decisions))
@@ -108,9 +108,9 @@ class PlannerAgent(HeuristicAgent):
         hand = decisions.view.home.T[:, 0].astype(np.int8)
         legal = decisions.legal.T
         rows = np.arange(len(decisions))
-        falling = -np.sort(-hand, axis=0)  # (6, M) most held first: what is paid first
+        falling = -np.sort(-hand, axis=0)  # (6, M) in descending order, the order of paying
         best, choice = values.hand_unspent(hand), np.full(len(decisions), PASS, np.uint8)
-        for cost in range(NUM_TREASURES, 0, -1):  # of plans that are equal, the dearer purchase first
+        for cost in range(NUM_TREASURES, 0, -1):  # ties go to the more expensive purchase
             candidates = np.flatnonzero(cost == BUILDING_COSTS)
             allowed = legal[BUY_FIRST + candidates]
             worth = np.where(allowed, values.building[candidates], -np.inf)
@@ -132,10 +132,10 @@ class PlannerAgent(HeuristicAgent):
 
 
 class _Situation:
-    """A run in the terms of the solver, for M rows.
+    """State of a run in the terms of the solver, for M rows.
 
     Attributes:
-        carried: (M,) what would be lost by falling, in draws of average worth.
+        carried: (M,) value lost by a fall, in draws of average value.
     """
 
     def __init__(self, decisions: Decisions, numbers: Numbers) -> None:
@@ -147,7 +147,8 @@ class _Situation:
         bazaars = own[Building.BAZAAR_OF_ODDITIES]
         pays_bazaar = carried >= BAZAAR_TREASURES
 
-        # Hands are worth more in jumps than in steps; between their worth and that of any treasures lies the truth.
+        # The value of a hand jumps when a purchase becomes possible. It is blended with a value proportional to the
+        # number of treasures.
         usual = values.spend[4] / 4
         smooth = np.asarray(numbers.smooth, np.float32)
         gain = (1 - smooth) * (values.hand(home + brought) - values.hand(home)) + smooth * usual * carried
@@ -168,12 +169,12 @@ class _Situation:
             np.minimum(own[Building.TEMPLE_OF_ZOZ], _MOST_COPIES),
             np.minimum(bazaars, _MOST_COPIES) * ~pays_bazaar,
             brought[Treasure.CARROT] >= RABBIT_CARROTS,
-            # In the last round a token is worth nothing any more.
+            # A token has no value in the last round.
             np.where(values.nights < 1.5, 0, np.rint(np.asarray(numbers.token) / _TOKEN_STEP)),
         )
 
     def look_up(self, what: str) -> Floats:
-        """(M,) from how many draws carried on it is better to ``"leave"``, or to ``"jump"``."""
+        """(M,) value carried, in draws, from which it is better to ``"leave"``, or to ``"jump"``."""
         found = np.empty(self._at.size, np.float32)
         for key in np.flatnonzero(np.bincount(self._key)):
             rows = np.flatnonzero(self._key == key)
@@ -183,7 +184,7 @@ class _Situation:
 
 
 def _worth_of_a_draw(view: View, values: Valuation, hand: Counts) -> Floats:
-    """(M,) what one more treasure adds to the worth of a hand on average (D1)."""
+    """(M,) mean value that one more treasure adds to a hand (D1)."""
     deck = view.deck.T.astype(np.float32)
     deck = np.where(deck.sum(axis=0) > 0, deck, view.discard.T)
     now = values.hand(hand)
@@ -197,7 +198,7 @@ def _worth_of_a_draw(view: View, values: Valuation, hand: Counts) -> Floats:
 
 
 def _neighbours_hospitals(view: View) -> npt.NDArray[np.uint8]:
-    """(M,) how many pay when the deciding seat falls (L7); with two players the one neighbour counts once."""
+    """(M,) number of Hospitals that pay when the deciding seat falls (L7); with two players there is one neighbour."""
     others = view.buildings.T[Building.HOSPITAL, 1:]
     neighbours: npt.NDArray[np.uint8] = others[0] + others[-1] if len(others) > 1 else others[0]
     return neighbours
@@ -205,7 +206,7 @@ def _neighbours_hospitals(view: View) -> npt.NDArray[np.uint8]:
 
 @dataclass(frozen=True, eq=False)
 class _Limits:
-    """From what is carried on (in draws) it is better to leave or to jump: flat (1024, 9, tokens)."""
+    """Values carried, in draws, from which it is better to leave or to jump: flattened (1024, 9, tokens)."""
 
     leave: Floats
     jump: Floats
@@ -222,7 +223,7 @@ def _pack(*parts: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 @lru_cache(maxsize=1024)
 def _limits(key: int) -> _Limits:
     soap, temples, bazaars, carrots, token = (int(part) for part in np.unravel_index(key, _KEYS))
-    coin = 1 / _UNIT  # a coin is worth about as much as a draw
+    coin = 1 / _UNIT  # units: a coin is worth about as much as a draw
     solution = solve(
         RunModel(
             draw=_DRAW,
@@ -243,7 +244,7 @@ def _limits(key: int) -> _Limits:
 
 
 def _last_above(gain: npt.NDArray[np.float64]) -> Floats:
-    """Flat: the largest number carried with a gain, between numbers by interpolation; infinity if it is the last."""
+    """Return, flattened, the largest value carried with a positive gain, interpolated; infinity if that is the last."""
     above = gain > TOLERANCE
     last = gain.shape[-1] - 1 - above[..., ::-1].argmax(axis=-1)
     here = np.take_along_axis(gain, last[..., None], -1)[..., 0]
@@ -257,7 +258,7 @@ def _last_above(gain: npt.NDArray[np.float64]) -> Floats:
 
 
 def _first_above(gain: npt.NDArray[np.float64]) -> Floats:
-    """Flat: the smallest number carried with a gain; minus infinity if it is the first, infinity if there is none."""
+    """Return, flattened, the smallest value carried with a positive gain; -inf if it is the first, inf if none has."""
     above = gain > TOLERANCE
     first = above.argmax(axis=-1)
     limit = np.where(first == 0, -np.inf, first - 0.5)

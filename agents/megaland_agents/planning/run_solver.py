@@ -1,13 +1,13 @@
 """Exact optimal stopping for a level run: when to leave, and when to jump.
 
-A run is a game against the level deck alone (L1 to L11): what the others do changes neither the cards nor what they do
-to a player. So the best play of a run follows from dynamic programming over the unseen cards (a set of ten, 1,024 of
-them), the hearts and jump tokens left, and the worth of what is carried.
+A run is a game against the level deck alone (L1 to L11): the other players change neither the cards nor their effect on
+a player. The best play therefore follows from dynamic programming over the set of unseen cards (1,024 subsets of ten
+cards), the hearts and jump tokens left, and the value of the treasures carried.
 
-**The model.** What is carried is counted in whole *units* of worth, and each draw is worth so many units with fixed
-chances, whatever was drawn before. With one unit a treasure, that is the number of treasures, and the model is the run
-exactly. With treasures of different worth it is exact as long as a treasure's worth does not depend on the others, and
-the treasure deck is so large that a few draws do not change it.
+**The model.** The value carried is an integer number of *units*, and the value of a draw in units has a fixed
+probability distribution, independent of earlier draws. With one unit per treasure, the value is the number of
+treasures, and the model is exact. With treasures of different value it is exact if the value of a treasure does not
+depend on the others, and if the treasure deck is so large that a few draws do not change its composition.
 
 **The recursion.** For a set S of unseen cards, h hearts, k tokens and w units carried, from the last card backwards::
 
@@ -49,29 +49,29 @@ Floats = npt.NDArray[np.float64]
 WHOLE_DECK = (1 << NUM_LEVEL_CARDS) - 1
 """The set of all ten level cards: bit c for card c, in the order of C3."""
 
-_LARGEST = 1000  # units carried; far beyond what a run can bring in any sensible unit
+_LARGEST = 1000  # units carried; far more than a run can bring in any reasonable unit
 
 
 @dataclass(frozen=True)
 class RunModel:
-    """What a run is worth to a player. All worths are in units.
+    """Model of a run: what draws, coins and tokens are worth to a player, in units.
 
     Attributes:
-        draw: the chances that a draw is worth 0, 1, 2, ... units.
-        trade: the chances of what a trade with the Rabbit changes (L8), from ``-(len(trade) // 2)`` units upwards; none
-            means that nothing can be traded.
+        draw: probabilities that a draw is worth 0, 1, 2, ... units.
+        trade: probabilities of the change in value by a trade with the Rabbit (L8), from ``-(len(trade) // 2)`` units
+            upwards; empty if the player cannot trade.
         soap_makers: whether the player owns Soap Makers.
-        serpent: paid for meeting the Red Serpent (Temple of Zoz).
-        bazaar: paid for coming home with at least ``bazaar_at`` units (Bazaar of Oddities).
-        bazaar_at: in units.
-        kept: units kept on falling, as far as so many are carried (Herb Hut).
-        consolation: the worth of falling in itself (Laboratories; less than 0: Hospitals of neighbours).
-        token: the worth of a jump token that is left after the run.
-        most_tokens: the most jump tokens that are told apart.
-        most_carried: the most units that are told apart; more are counted as so many.
+        serpent: income for meeting the Red Serpent (Temple of Zoz).
+        bazaar: income for coming home with at least ``bazaar_at`` units (Bazaar of Oddities).
+        bazaar_at: units that make the Bazaar pay.
+        kept: most units kept when falling (Herb Hut).
+        consolation: the value of the fall itself: positive for Laboratories, negative for Hospitals of neighbours.
+        token: the value of a jump token left after the run.
+        most_tokens: the largest number of jump tokens in the tables.
+        most_carried: the largest number of units in the tables; larger values are treated as this one.
 
     Raises:
-        ValueError: an attribute has no meaning.
+        ValueError: an attribute is out of range, or probabilities do not sum to 1.
     """
 
     draw: tuple[float, ...] = (0.0, 1.0)
@@ -84,15 +84,15 @@ class RunModel:
     consolation: float = 0.0
     token: float = 0.0
     most_tokens: int = 0
-    most_carried: int = NUM_LEVEL_CARDS + 3  # L1, nine times L9, the Treasure Box, Soap Makers, and one to spare
+    most_carried: int = NUM_LEVEL_CARDS + 3  # L1, nine times L9, the Treasure Box, Soap Makers, and a spare one
 
     def __post_init__(self) -> None:
         for name, chances, must in (("draw", self.draw, True), ("trade", self.trade, False)):
             if (must or chances) and not (all(chance >= 0 for chance in chances) and abs(sum(chances) - 1) < 1e-9):
-                raise ValueError(f"{name} is {chances!r}; it must be chances that sum to 1")
+                raise ValueError(f"{name} is {chances!r}; it must be probabilities that sum to 1")
         if self.trade and len(self.trade) % 2 == 0:
             raise ValueError(
-                f"trade has {len(self.trade)} chances; it must have an odd number, no change in the middle"
+                f"trade has {len(self.trade)} probabilities; it must have an odd number, with no change in the middle"
             )
         for name, number, most in (
             ("bazaar_at", self.bazaar_at, _LARGEST),
@@ -106,18 +106,18 @@ class RunModel:
 
 @dataclass(frozen=True, eq=False)
 class RunSolution:
-    """The best play of a run.
+    """Solution of a run: tables of the values of all choices.
 
-    Every table has the axes: set of unseen cards (1024), hearts (0 to 8; nobody in a level has 0), jump tokens
-    (0 to ``most_tokens``), units carried (0 to ``most_carried``).
+    The axes of the tables are: set of unseen cards (1024), hearts (0 to 8; no player in a level has 0), jump tokens
+    (0 to ``most_tokens``), units carried (0 to ``most_carried``). All are float64.
 
     Attributes:
-        model: what was solved.
-        rest: the worth of the run from the choice of staying or leaving on; of coming home where no card is unseen.
-        stay: the worth of staying, before its draw.
-        leave: (tokens, carried) the worth of coming home.
-        jump: the worth of jumping over the next card; minus infinity without a token.
-        walk: the worth of not jumping over it.
+        model: the model that was solved.
+        rest: the value of the run from the choice of staying or leaving on; of coming home if no card is unseen.
+        stay: the value of staying, before its draw.
+        leave: (tokens, carried) the value of coming home.
+        jump: the value of jumping over the next card; minus infinity without a token.
+        walk: the value of not jumping over it.
     """
 
     model: RunModel
@@ -128,27 +128,27 @@ class RunSolution:
     walk: Floats
 
     def stays(self, unseen: int, hearts: int, tokens: int, carried: int) -> bool:
-        """Whether staying is better than leaving; no where they are equal."""
+        """Whether staying is better than leaving; False for a tie."""
         return bool(self.stay[unseen, hearts, tokens, carried] > self.leave[tokens, carried] + TOLERANCE)
 
     def jumps(self, unseen: int, hearts: int, tokens: int, carried: int) -> bool:
-        """Whether jumping over the next card is better than saving the token; no where they are equal."""
-        where = unseen, hearts, tokens, carried
-        return bool(self.jump[where] > self.walk[where] + TOLERANCE)
+        """Whether jumping over the next card is better than saving the token; False for a tie."""
+        entry = unseen, hearts, tokens, carried
+        return bool(self.jump[entry] > self.walk[entry] + TOLERANCE)
 
     def run(self, hearts: int = START_HEARTS, tokens: int = 0) -> float:
-        """The worth of a whole run, from entering the level (L1) on."""
+        """Return the value of a whole run, from entering the level (L1) on."""
         before = np.maximum(self.jump, self.walk)[WHOLE_DECK, hearts, tokens]
         return float(_after_draw(before, _draw_matrix(self.model))[0])
 
 
 TOLERANCE = 1e-9
-"""Of sums that would be equal if they were made of fractions."""
+"""Largest rounding error of two sums that are equal in exact arithmetic."""
 
 
 @lru_cache(maxsize=8)
 def solve(model: RunModel) -> RunSolution:
-    """The best play in a model. The last few are kept for when they are asked for again."""
+    """Compute the best play in a model; the last eight solutions are cached."""
     tokens, carried = np.arange(model.most_tokens + 1)[:, None], np.arange(model.most_carried + 1)
     spared = model.token * tokens
     home = carried + model.bazaar * (carried >= model.bazaar_at) + spared
@@ -178,7 +178,7 @@ def solve(model: RunModel) -> RunSolution:
 
 
 def _met(card: LevelCard, after: Floats, fallen: Floats, draw: Floats, model: RunModel, *, jumping: bool) -> Floats:
-    """(sets, hearts, tokens, carried): the worth when the card is revealed; ``after`` is that of surviving it."""
+    """(sets, hearts, tokens, carried) the value when the card is revealed; ``after`` is the value of surviving it."""
     over = jumping and bool(JUMP_SYMBOLS[card])
     soap = card == LevelCard.SLUDGE_CREATURE and model.soap_makers
     damage = 0 if over or soap else int(SKULLS[card])
@@ -192,14 +192,14 @@ def _met(card: LevelCard, after: Floats, fallen: Floats, draw: Floats, model: Ru
 
 
 def _sets_by_size() -> Iterable[npt.NDArray[np.int64]]:
-    """All sets of cards but the empty one, those of one card first."""
+    """Yield all non-empty sets of cards, grouped by size, the smallest first."""
     sets = np.arange(1 << NUM_LEVEL_CARDS)
     sizes = np.bitwise_count(sets)
     return (sets[sizes == size] for size in range(1, NUM_LEVEL_CARDS + 1))
 
 
 def _after_draw(worth: Floats, chances: Floats) -> Floats:
-    """The mean worth after a draw; ``chances[w, v]`` is that of carrying v units after it, if it was w before."""
+    """Return the mean value after a draw; ``chances[w, v]`` is the probability that w units become v."""
     mean: Floats = worth @ chances.T
     return mean
 
@@ -213,7 +213,7 @@ def _trade_matrix(model: RunModel) -> Floats | None:
 
 
 def _steps(model: RunModel, chances: tuple[float, ...], lowest: int) -> Floats:
-    """(carried, carried): the chances of going from one number of units to another by ``lowest``, one more, ..."""
+    """(carried, carried) transition probabilities for changes by ``lowest``, ``lowest + 1``, ... units."""
     carried = np.arange(model.most_carried + 1)
     matrix = np.zeros((carried.size, carried.size))
     for change, chance in enumerate(chances, start=lowest):

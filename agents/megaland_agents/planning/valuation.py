@@ -1,18 +1,18 @@
-"""What buildings, hearts and hands of treasures are worth in the middle of a game, in coins: how ``planner`` values.
+"""Values of buildings, hearts and hands of treasures in the course of a game, in coins, as ``planner`` uses them.
 
-All arrays have the rows last (..., M), since that is how the view's arrays lie in memory.
+All arrays have the rows last (..., M), the memory layout of the arrays of a view.
 
-**Nights left** until the game ends follow from the most coins that anybody has (``NIGHTS_LEFT``, measured).
+**Nights left** until the game ends follow from the coins of the richest player (``NIGHTS_LEFT``, measured).
 
-**A building** is worth its coins at once (with those of Halls, Toll Booths and Smithies that the buyer owns, B6), and
-an income for each of the nights or later rounds left. **A heart** is worth an income for each later round, and the
+**A building** is worth its immediate coins (including those of Halls, Toll Booths and Smithies that the buyer owns,
+B6), and an income for each night or later round left. **A heart** is worth an income for each later round, and the
 coins of Hotels.
 
 **A hand** is worth the best purchases that can be made with it. A building of cost k takes k treasures of different
-types (B2). So a hand is taken apart into *layers*: one of each type that is held, one of each that is held twice or
-more, and so on. ``spend[d]``, the best that d different treasures can buy, is a knapsack over the costs. Layers are
-summed, the later ones at a discount, since a turn buys a building only once (B1). A heart takes several of one type,
-and so one treasure from each of several layers.
+types (B2). A hand is therefore split into *layers*: one of each type held, one of each type held at least twice, and so
+on. ``spend[d]``, the best purchase with d different treasures, is a knapsack over the costs. The values of the layers
+are added, the later ones at a discount, since a turn buys a building only once (B1). A heart takes several
+treasures of one type, and so one treasure from each of several layers.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ NIGHTS_LEFT = (
     1.05,
     1.0,
 )
-"""Nights until the end, this one among them, by the most coins that anybody has, 0 to 20: measured in 16,000 games of
-``threshold`` agents in steps of two coins, with round numbers between. The number of players made a difference of less
-than 0.3 of a night."""
+"""(21,) nights until the end, this one included, by the coins of the richest player, 0 to 20. Measured in 16,000 games
+of ``threshold`` agents in steps of two coins, and interpolated. The number of players makes a difference of less than
+0.3 nights."""
 
 INCOME: dict[Building, float] = {
     Building.SANDWICH_STAND: 0.0,
@@ -101,14 +101,14 @@ INCOME: dict[Building, float] = {
     Building.ARENA: 1.13,
     Building.ENDLESS_MINE: 6.52,
 }
-"""What a copy brings its owner in a night (Bowling Alley, Lodge, Endless Mine, Fishing Pond) or in a later round."""
+"""Income of a copy, in coins: per night (Bowling Alley, Lodge, Endless Mine, Fishing Pond) or per later round."""
 
 HEART_INCOME = (1.62, 2.16, 0.30, 0.40)
-"""What the 5th, 6th, 7th and 8th heart brings in a later round."""
+"""Income of the 5th, 6th, 7th and 8th heart per later round, in coins."""
 
 MOST_TOKEN_WORTH = 4.0
-MOST = 100.0  # of any other number; far beyond what makes sense
-LAYERS = 4  # hands with more than four of a type are rare at the time of buying, and a fifth layer buys little
+MOST = 100.0  # bound of the other numbers, far above reasonable values
+LAYERS = 4  # hands with more than four of a type are rare when buying, and a fifth layer adds little
 _COSTS = range(1, NUM_TREASURES + 1)
 _OF_COST = [np.flatnonzero(cost == BUILDING_COSTS) for cost in _COSTS]
 _PAYS_TONIGHT = np.isin(np.arange(NUM_BUILDINGS), [*MOON_COINS, Building.FISHING_POND])
@@ -117,8 +117,8 @@ _IS_NORMAL = np.isin(np.arange(NUM_BUILDINGS), NORMAL_BUILDINGS)
 _IS_SMITHED = np.isin(BUILDING_COSTS, SMITHY_COSTS)
 _HEART_COST = np.array([HEART_COSTS.get(heart + 1, 99) for heart in range(MAX_HEARTS + 1)], np.int8)
 _NIGHTS = np.array(NIGHTS_LEFT, np.float32)
-_NOTHING = np.float32(-1e6)  # the worth of what cannot be had
-_ANY_NUMBER = 100  # of wild eggs
+_NOTHING = np.float32(-1e6)  # value of a purchase that is not possible
+_ANY_NUMBER = 100  # wild eggs are not limited
 
 
 Number = float | npt.NDArray[np.float32]
@@ -126,23 +126,24 @@ Number = float | npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Numbers:
-    """What values and plans are made of, found by simulation (experiments/megaland_experiments/tuning/tune.py).
+    """Parameters of the values and plans, tuned by simulation (experiments/megaland_experiments/tuning/tune.py).
 
-    Each may also be an array (M,), and ``income`` and ``heart_income`` of (23, M) and (4, M): a number for each row.
+    Each parameter may also be an array with a value for each row: (M,), or (23, M) for ``income`` and (4, M) for
+    ``heart_income``.
 
     Attributes:
-        income: (23,) coins per copy, as ``INCOME``.
-        heart_income: (4,) coins, as ``HEART_INCOME``.
-        pace: factor on ``NIGHTS_LEFT``.
-        token: worth of a jump token, in coins.
-        discount: what a purchase from each further layer counts.
-        store: worth of a treasure that is stored, in coins.
-        boldness: factor on how much it dares to carry; 1 plays what the solution of the run says.
-        smooth: how much the worth of hands is smoothed, from 0 (as valued) to 1 (all treasures are worth the same).
-        spite: what a coin for a neighbour's Hospital costs who falls, in coins.
+        income: (23,) coins per copy, like ``INCOME``.
+        heart_income: (4,) coins, like ``HEART_INCOME``.
+        pace: factor by which ``NIGHTS_LEFT`` is multiplied.
+        token: value of a jump token, in coins.
+        discount: factor on the value of each further layer.
+        store: value of a stored treasure, in coins.
+        boldness: factor on the limit of treasures carried above which it leaves; 1 plays the solution of the run.
+        smooth: degree of smoothing of the values of hands, from 0 (none) to 1 (all treasures are worth the same).
+        spite: cost of a coin that a fall brings the owner of a neighbouring Hospital, in coins.
 
     Raises:
-        ValueError: there are not as many numbers as there must be, or one is out of range.
+        ValueError: a sequence has the wrong length, or a number is out of range.
     """
 
     income: Sequence[float] | npt.NDArray[np.float32] = tuple(INCOME[building] for building in Building)
@@ -174,14 +175,14 @@ class Numbers:
 
 
 class Valuation:
-    """What everything is worth to the deciding seat of each row.
+    """Values of buildings, hearts and hands for the deciding seat of each row, in coins.
 
     Attributes:
-        nights: (M,) nights left, this one among them.
-        building: (23, M) the worth of buying each building now; hugely negative where it is not on sale.
-        heart: (M,) the worth of the next heart, in the same way.
-        heart_cost: (M,) matching treasures that it costs.
-        spend: (7, M) the best that so many different treasures can buy.
+        nights: (M,) nights left, this one included.
+        building: (23, M) value of buying each building now; a large negative number where it is not on sale.
+        heart: (M,) value of the next heart; a large negative number where none is on sale.
+        heart_cost: (M,) matching treasures that the next heart costs.
+        spend: (7, M) value of the best purchase with 0 to 6 different treasures.
     """
 
     def __init__(self, decisions: Decisions, numbers: Numbers) -> None:
@@ -197,7 +198,7 @@ class Valuation:
         worth[_IS_NORMAL] += own[Building.HALL_OF_ELDERS] * np.float32(HALL_COINS)
         worth[_IS_STAR] += own[Building.TOLL_BOOTH] * np.float32(TOLL_COINS)
         worth[_IS_SMITHED] += own[Building.SMITHY] * np.float32(SMITHY_COINS)
-        for once in (Building.SOAP_MAKERS, Building.OSTRICH_RANCH):  # a second one is good for nothing (C8, B3)
+        for once in (Building.SOAP_MAKERS, Building.OSTRICH_RANCH):  # a second copy has no effect (C8, B3)
             worth[once] *= own[once] == 0
         on_sale = (view.supply.T > 0) & ~view.bought.T
         self.building = np.where(on_sale, worth, _NOTHING)
@@ -213,7 +214,7 @@ class Valuation:
         self.heart += own[Building.HOTEL] * np.float32(HOTEL_COINS)
         self.heart[(hearts >= MAX_HEARTS) | (view.heart_supply == 0)] = _NOTHING
 
-        # A treasure that is not spent can be stored, if a building is there to store it in (N2).
+        # A treasure that is not spent can be stored if there is a building to store it in (N2).
         self._stored = _floats(numbers.store) * np.minimum(later, 1) * (own.sum(axis=0) > 0)
         best, second = [], []
         for of_cost in _OF_COST:
@@ -236,7 +237,7 @@ class Valuation:
         return spend
 
     def hand(self, hand: Counts, spend: Floats | None = None, heart: bool = True) -> Floats:
-        """(M,) the worth of hands (6, M)."""
+        """(M,) values of hands (6, M)."""
         spend = self.spend if spend is None else spend
         layers = self._layers(hand)
         worth = self._of_layers(layers, spend)
@@ -257,18 +258,18 @@ class Valuation:
         return worth
 
     def hand_unspent(self, hand: Counts) -> Floats:
-        """(M,) the worth of hands (6, M) of which nothing is spent."""
+        """(M,) values of hands (6, M) from which nothing is spent."""
         stored: Floats = hand.sum(axis=0) * self._stored
         return stored
 
     def spend_without(self, cost: int) -> Floats:
-        """(7, M) the best that d different treasures buy after the best building of a cost is bought."""
+        """(7, M) ``spend`` after the best building of a cost has been bought."""
         without = list(self._best)
         without[cost - 1] = self._second[cost - 1]
         return self._knapsack(without)
 
     def _layers(self, hand: Counts) -> list[npt.NDArray[Any]]:
-        """(M,) each: how many types are held at least once, twice, ...; wild treasures (B3) fill up the first."""
+        """(M,) each: number of types held at least once, twice, ...; wild treasures (B3) are added to the first."""
         layers: list[npt.NDArray[Any]] = [(hand > depth).sum(axis=0, dtype=np.int64) for depth in range(LAYERS)]
         for treasure, rights in self._wild:
             layers[0] += np.clip(hand[treasure] - 1, 0, rights)
@@ -278,7 +279,7 @@ class Valuation:
 
 
 def _wild_rights(view: View, own: npt.NDArray[np.uint8]) -> list[tuple[Treasure, npt.NDArray[np.int8]]]:
-    """(M,) how many of a type may be wild yet this round, for the types of which anybody's may (B3)."""
+    """(M,) number of wild treasures left this round, for each type that is wild in some row (B3)."""
     rights = (
         (Treasure.EGG, np.where(own[Building.OSTRICH_RANCH] > 0, _ANY_NUMBER, 0)),
         (Treasure.FISH, own[Building.FISH_VENDOR] - view.fish_used.T[0]),

@@ -1,12 +1,12 @@
-"""Who is likely to win: a rough estimate from what is on the table at the start of a round.
+"""Win probabilities: a rough estimate from the state at the start of a round.
 
-Each seat has a *strength*, a weighted sum of what it has, and wins with a chance in proportion to ``exp(strength)``: a
-conditional logit model (McFadden 1974). The weights are those that fit best to who won 48,000 games of 2 to 5 players,
-between planners and plain agents. ``python -m megaland_experiments.tuning.fit_win_chance`` fits them again, to other
-games: most weights then move by a few hundredths, those of buildings that are rarely bought by up to 25. Coins weigh
-more the nearer somebody is to the end. All else weighs the same throughout: what it will still bring becomes less as
-the weight of a coin becomes more. Weights of their own for four players gain 0.004 in the mean log-likelihood, which is
--1.00 there, where equal chances have -1.39.
+Each seat has a *strength*, a weighted sum of its possessions, and its probability of winning is proportional to
+``exp(strength)``: a conditional logit model (McFadden 1974). The weights were fitted to the winners of 48,000 games of
+2 to 5 players, between planners and simple agents. ``python -m megaland_experiments.tuning.fit_win_chance`` fits them
+again, to other games: most weights then change by a few hundredths, those of rarely bought buildings by up to 25. The
+weight of a coin grows as the richest player approaches 20 coins. The other weights are constant: as the end comes
+nearer a possession still brings less, but a coin weighs more. Separate weights for four players improve the mean
+log-likelihood by 0.004; it is -1.00 there, and -1.39 for equal probabilities.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy.typing as npt
 from megaland_env import Building, View
 from megaland_env.cards import START_HEARTS, WINNING_COINS
 
-# The strength of one of each, in hundredths; an integer sum is the same in any batch.
+# Strength of one of each, in hundredths. Sums of integers are exact, so the result is the same in any batch.
 COIN = 7
-COIN_AT_THE_END = 60  # so much more when somebody has 20 coins, and in proportion before
-HEART = 93  # each one more than at the start
+COIN_AT_THE_END = 60  # added to COIN when the richest player has 20 coins, proportionally less before
+HEART = 93  # beyond those at the start
 TREASURE = 13  # at home
-TREASURE_TYPE = 49  # each type at home
+TREASURE_TYPE = 49  # per different type at home
 JUMP = 37
 BUILDINGS: dict[Building, int] = {
     Building.SANDWICH_STAND: -10,
@@ -49,15 +49,15 @@ BUILDINGS: dict[Building, int] = {
     Building.ARENA: -4,
     Building.ENDLESS_MINE: 273,
 }
-"""Beside the coins at once, which are counted as coins."""
+"""Strength of a copy of each building, without its immediate coins, which count as coins."""
 
-TWO_PLAYERS = 0.74  # between two, the difference in strength counts for less
+TWO_PLAYERS = 0.74  # with two players, a difference in strength matters less
 
 _BUILDINGS = np.array([BUILDINGS[building] for building in Building], np.int16)
 
 
 def win_chances(view: View) -> npt.NDArray[np.float64]:
-    """(M, P) the chance of each seat to win, the deciding one first; they sum to 1."""
+    """(M, P) probability of each seat to win, the deciding seat first; each row sums to 1."""
     coins, home = view.coins, view.home
     strength = view.buildings.astype(np.int16) @ _BUILDINGS
     strength += HEART * (view.max_hearts.astype(np.int16) - START_HEARTS)
