@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import shutil
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     """List the available agents."""
     points = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
     width = max(map(len, points), default=0)
+    columns = min(WIDTH_OF_FILES, shutil.get_terminal_size((WIDTH_OF_FILES, 24)).columns)
     for name, target in sorted(points.items()):
         facts = agent_facts(target)
         lines = [facts.summary]
@@ -55,11 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
             lines.append(f"needs {' and '.join(facts.missing)}: {'; '.join(extras)}")
         first = f"{printable(name):{width}}  "
         for line in lines:
-            say(
-                textwrap.fill(printable(line), WIDTH_OF_FILES, initial_indent=first, subsequent_indent=" " * len(first))
-            )
+            say(textwrap.fill(printable(line), columns, initial_indent=first, subsequent_indent=" " * len(first)))
             first = " " * len(first)
-    say("\nParameters follow a colon: threshold:risk=0.3,seed=1. Name an agent of your own as package.module:Class.")
+    advice = "Parameters follow a colon: threshold:risk=0.3,seed=1. Name an agent of your own as package.module:Class."
+    say(f"\n{textwrap.fill(advice, columns)}")
     return 0
 
 

@@ -150,6 +150,8 @@ def train(config: TrainConfig) -> Path:
             raise FolderError(f"{error}{_how_to_go_on(config)}") from error
         if owned.note:
             warn(owned.note)
+        if not owned.is_new:  # the same opponents may have been typed in another order, which is another pool
+            config = _config_from(owned.stored.settings, owned.path)
         return _train(replace(config, folder=str(owned.path)), owned, announced_only=False)
 
 
