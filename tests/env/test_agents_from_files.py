@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import megaland_env.agent as agent_module
@@ -210,6 +210,7 @@ def test_depth() -> None:
 PIECES = [*"explorer:policy=,'\"[](){}\\ \n\x001.-", "random", "explore", "seed=", "evil_module:Evil", "policy="]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(PIECES)).map("".join))
 def test_no_text_is_more_than_a_value_error(text: str) -> None:
     """Whatever a file holds, an error names what is wrong, and nothing is imported."""

@@ -82,7 +82,7 @@ def test_the_agents(capsys):
     assert (status, err) == (0, "")
     rows = {line.partition(" ")[0]: line for line in out.splitlines() if line}
     assert all(name in rows for name in agent_names())
-    assert "Any legal action" in rows["random"]
+    assert "chooses among the legal actions" in rows["random"]
 
 
 def test_evaluate_writes_what_the_table_shows(capsys, tmp_path):
