@@ -328,15 +328,25 @@ class MegalandVecEnv(VecEnv):
         Raises:
             ValueError: ``indices`` leaves some games out; they have their attributes in common.
         """
-        if indices is not None and set(self._get_indices(indices)) != set(range(self.num_envs)):
+        if not self._are_all(indices):
             raise ValueError(f"the games of a MegalandVecEnv share the attribute {attr_name!r}; set it for all of them")
         setattr(self, attr_name, value)
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method once for all games; for each of ``indices`` its row of the result (``get_attr``)."""
+        """Call a method once for all games; for each of ``indices`` its row of the result (``get_attr``).
+
+        Raises:
+            ValueError: ``indices`` leaves some games out, and the method is not ``action_masks``: the games have all
+                else in common, so the others would change too. Nothing has changed.
+        """
+        if method_name != "action_masks" and not self._are_all(indices):
+            raise ValueError(f"the games of a MegalandVecEnv share {method_name}(); call it for all of them")
         return self._each(getattr(self, method_name)(*method_args, **method_kwargs), indices)
+
+    def _are_all(self, indices: VecEnvIndices) -> bool:
+        return indices is None or set(self._get_indices(indices)) == set(range(self.num_envs))
 
     def _each(self, value: Any, indices: VecEnvIndices) -> list[Any]:
         if not (isinstance(value, np.ndarray) and value.shape[:1] == (self.num_envs,)):

@@ -591,3 +591,14 @@ def test_the_threshold_agent_in_the_learners_place() -> None:
         *_, infos = env.step(agent.act(env.blocks[0].decisions()).astype(np.int64))
         shares += [info["win_share"] for info in infos if info]
     assert np.mean(shares) > 0.9
+
+
+@pytest.mark.parametrize("indices", [0, [0], [1, 0], []])
+def test_a_method_that_would_change_other_games_too_is_refused(indices: Any) -> None:
+    env = MegalandVecEnv(SHORT, 3, opponents="random", seed=0)
+    before = env.agents
+    with pytest.raises(ValueError, match=r"share set_opponents\(\); call it for all of them"):
+        env.env_method("set_opponents", "threshold", indices=indices)
+    assert env.agents == before
+    assert env.env_method("set_opponents", "threshold", indices=[2, 0, 1]) == [None] * 3
+    assert [type(agent).__name__ for agent in env.agents] == ["ThresholdAgent"]
