@@ -10,7 +10,7 @@ executes what is in it. A model that cannot be converted exactly is refused. ::
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ with needs("a policy of Stable-Baselines3", "train"):
     import torch
     from stable_baselines3.common.policies import ActorCriticPolicy
     from stable_baselines3.common.torch_layers import FlattenExtractor, MlpExtractor
+    from stable_baselines3.common.vec_env import VecEnvWrapper
     from torch import nn
 
 from megaland_agents.policy_file import ACTIVATION_NAMES, Layer, PolicyError, activation_type, save_policy
@@ -32,6 +33,21 @@ COMPARED = 64
 """Number of observations on which the converted policy is compared with the model."""
 TOLERANCE = 1e-3
 """Largest difference of log-probabilities that counts as rounding."""
+
+_HARMLESS = {
+    "ActionMasker",
+    "Autoreset",
+    "Monitor",
+    "OrderEnforcing",
+    "PassiveEnvChecker",
+    "RecordEpisodeStatistics",
+    "TimeLimit",
+    "VecCheckNan",
+    "VecMonitor",
+    "VecNormalize",  # of rewards; that of observations is refused before
+    "VecVideoRecorder",
+}
+"""Wrappers that leave observations and actions as they are."""
 
 _WRAPPERS = {gym.ObservationWrapper: "changes the observations", gym.ActionWrapper: "changes the actions"}
 
@@ -139,6 +155,23 @@ def _check_environment(model: Any) -> None:
     for wrapper, what in _WRAPPERS.items():
         if env is not None and any(env.env_is_wrapped(wrapper)):
             raise PolicyError(f"the model was trained in a wrapper that {what}; train without it")
+    for wrapper in _wrappers(env):
+        if type(wrapper).__name__ not in _HARMLESS:
+            raise PolicyError(
+                f"the model was trained in the wrapper {quoted(type(wrapper).__name__)}, which may change what the "
+                f"model sees or does; train without it, or with {', '.join(sorted(_HARMLESS))} alone"
+            )
+
+
+def _wrappers(env: Any) -> Iterator[Any]:
+    """The wrappers of a vector environment, and those of its environments as far as they are in this process."""
+    while isinstance(env, VecEnvWrapper):
+        yield env
+        env = env.venv
+    for single in getattr(env, "envs", ()):
+        while isinstance(single, gym.Wrapper):
+            yield single
+            single = single.env
 
 
 def _compare(policy: Any, layers: list[Layer], activation: str) -> None:

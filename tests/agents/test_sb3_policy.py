@@ -12,7 +12,7 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnvWrapper, VecFrameStack, VecNormalize
 from torch import nn
 
 from megaland_agents.policy_file import PolicyError
@@ -117,6 +117,23 @@ class Swapped(gym.ActionWrapper):  # type: ignore[type-arg]
         return action
 
 
+class Upside(gym.Wrapper):  # type: ignore[type-arg]
+    """No ObservationWrapper, but it changes what the model sees all the same."""
+
+    def step(self, action: Any) -> Any:
+        observation, *others = self.env.step(action)
+        return -observation, *others
+
+
+class AllUpside(VecEnvWrapper):
+    def reset(self) -> Any:
+        return -self.venv.reset()
+
+    def step_wait(self) -> Any:
+        observations, *others = self.venv.step_wait()
+        return -observations, *others
+
+
 class Other(gym.Env):  # type: ignore[type-arg]
     """A game of something else."""
 
@@ -137,9 +154,11 @@ def refused() -> list[tuple[str, Any, str]]:
         ("activation", lambda: maskable(activation_fn=nn.GELU), "there is GELU between the layers"),
         ("extractor", lambda: maskable(features_extractor_class=Extractor), "a features extractor Extractor"),
         ("normalised", lambda: maskable(VecNormalize(games())), "normalised by VecNormalize"),
-        ("stacked", lambda: maskable(VecFrameStack(games(), 2)), "an agent gets"),
+        ("stacked", lambda: maskable(VecFrameStack(games(), 2)), "in the wrapper 'VecFrameStack'"),
         ("observation wrapper", lambda: maskable(single(Doubled)), "a wrapper that changes the observations"),
         ("action wrapper", lambda: maskable(single(Swapped)), "a wrapper that changes the actions"),
+        ("wrapper of any kind", lambda: maskable(single(Upside)), "in the wrapper 'Upside'"),
+        ("vector wrapper of any kind", lambda: maskable(AllUpside(games())), "in the wrapper 'AllUpside'"),
         ("pictures", lambda: ppo("CnnPolicy", Other(picture, 40)), "features extractor NatureCNN"),
         ("dict", lambda: ppo("MultiInputPolicy", Other(several, 40)), "features extractor CombinedExtractor"),
         ("observations", lambda: ppo("MlpPolicy", Other(gym.spaces.Box(-1, 1, (3,)), 40)), "made for observations"),
