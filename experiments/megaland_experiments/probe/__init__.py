@@ -1,9 +1,11 @@
 """Measuring what decisions an agent makes: ``probe`` plays and measures, and ``load_probe`` reads what was saved. ::
 
-from megaland_experiments.probe import probe
+    from megaland_experiments.probe import probe
 
-result = probe("planner", "threshold", games=500)
-print(result.value("loss_per_run"))
+    result = probe("planner", "threshold", games=500)
+    print(result.value("loss_per_run"))
+
+The module of a name is imported when the name is first used.
 """
 
 from typing import TYPE_CHECKING
