@@ -93,7 +93,7 @@ class MegalandGames:
         self._note_started()
         self._version = 0  # number of changes, by which decisions know when they are out of date
         if record:
-            state.log = EventLog(state.steps, state.episode)
+            state.log = EventLog(state.steps, state.episode, state.buyer)
 
     # ---------------------------------------------------------------------------------------------- state
 
@@ -379,7 +379,7 @@ class MegalandGames:
             self._rewards.take(games, axis=1),
             self._margin_seen.take(games, axis=1),
             self._version,
-            0 if self._state.log is None else self._state.log.mark(),
+            self._state.log.mark(),
         )
 
     def _put_back(self, saved: Saved) -> None:
@@ -388,8 +388,7 @@ class MegalandGames:
         self._rewards[:, saved.games] = saved.rewards
         self._margin_seen[:, saved.games] = saved.margin_seen
         self._version = saved.version
-        if self._state.log is not None:
-            self._state.log.rewind(saved.logged)
+        self._state.log.rewind(saved.logged)
 
     # ---------------------------------------------------------------------------------------------- the event log
 
@@ -423,7 +422,7 @@ class MegalandGames:
         return self._log().drain()
 
     def _log(self) -> EventLog:
-        if self._state.log is None:
+        if not isinstance(self._state.log, EventLog):
             raise ValueError("there is no event log; make the games with record=True")
         return self._state.log
 

@@ -12,12 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from megaland_env.arrays import Ints
-from megaland_env.cards import Building, LevelCard, Treasure
+from megaland_env.actions import BUY_FIRST
+from megaland_env.arrays import Bools, Bytes, Ints, Words
+from megaland_env.cards import NORMAL_BUILDINGS, Building, LevelCard, Treasure
 from megaland_env.engine import piles
 
 NOTHING = -1
 """The entry of a column that an event does not use."""
+
+BUYER = -2
+"""As the seat of an event: the seat whose turn of phase 2 it is, in each of the games."""
 
 
 class Event(IntEnum):
@@ -45,10 +49,24 @@ class Event(IntEnum):
     COINS = 19  # item: the building they come from, value: number of coins
     PASS = 20  # the turn of a buyer ends
     END = 21  # one for each winner
+    PHASE = 22  # item: the phase of the round that begins
 
     @property
     def label(self) -> str:
         """The event in lower case: ``"first_player"``."""
+        return self.name.lower()
+
+
+class Phase(IntEnum):
+    """The phases of a round."""
+
+    LEVEL = 0  # L
+    BUY = 1  # B
+    NIGHT = 2  # N
+
+    @property
+    def label(self) -> str:
+        """The phase in lower case: ``"level"``."""
         return self.name.lower()
 
 
@@ -64,6 +82,7 @@ _ITEMS: dict[Event, tuple[str, type[IntEnum]]] = {
     Event.HEART: ("treasure", Treasure),
     Event.PAY: ("treasure", Treasure),
     Event.COINS: ("building", Building),
+    Event.PHASE: ("phase", Phase),
 }
 _VALUED = frozenset(
     (
@@ -88,7 +107,7 @@ class EventColumns(NamedTuple):
         step: number of decision moments that the game had passed, int32.
         event: an ``Event``, uint8.
         seat: the seat concerned or -1, int8.
-        item: a ``Treasure``, ``LevelCard`` or ``Building``, depending on the event, or -1, int8.
+        item: a ``Treasure``, ``LevelCard``, ``Building`` or ``Phase``, depending on the event, or -1, int8.
         value: an amount, or -1, int16.
     """
 
@@ -104,22 +123,16 @@ class EventColumns(NamedTuple):
 _DTYPES = (np.int32, np.int32, np.int32, np.uint8, np.int8, np.int8, np.int16)
 
 
-class EventLog:
-    """Collects events.
+class SilentLog:
+    """A log that keeps nothing: what games have when nobody records them.
 
-    Args:
-        steps: (N,) the ``steps`` of the batch, read whenever an event is added.
-        episodes: (N,) the ``episode`` of the batch, likewise.
+    The rules tell a log what happens without asking whether it keeps anything. They pass arrays that they have anyway;
+    selecting entries is left to the log. Where a rule would have to compute something for the log alone, it may look at
+    ``on`` first.
     """
 
-    def __init__(self, steps: npt.NDArray[np.int32], episodes: npt.NDArray[np.int32]) -> None:
-        self.read_from(steps, episodes)
-        self._chunks: list[tuple[Any, ...]] = []
-
-    def read_from(self, steps: npt.NDArray[np.int32], episodes: npt.NDArray[np.int32]) -> None:
-        """Read ``step`` and ``episode`` of later events from these arrays."""
-        self._steps = steps
-        self._episodes = episodes
+    on = False
+    """Whether events are kept."""
 
     def add(
         self,
@@ -130,10 +143,20 @@ class EventLog:
         value: npt.NDArray[Any] | int = NOTHING,
     ) -> None:
         """Append one event for each of ``games`` (n,); the other columns are scalars or (n,)."""
-        if games.size:
-            n = games.size
-            columns = (games, self._episodes.take(games), self._steps.take(games), int(event), seat, item, value)
-            self._chunks.append(tuple(_column(c, n, dtype) for c, dtype in zip(columns, _DTYPES, strict=True)))
+
+    def where(
+        self,
+        event: Event,
+        games: Ints,
+        concerned: npt.NDArray[Any],
+        seat: npt.NDArray[Any] | int = NOTHING,
+        item: npt.NDArray[Any] | int = NOTHING,
+        value: npt.NDArray[Any] | int = NOTHING,
+    ) -> None:
+        """Append one event for each of ``games`` (n,) for which ``concerned`` (n,) is true or not zero.
+
+        The other columns are scalars or (n,), with entries for all the games.
+        """
 
     def seats(
         self,
@@ -152,23 +175,170 @@ class EventLog:
             item: a scalar or (P, n).
             value: a scalar or (P, n).
         """
-        for seat, row in enumerate(concerned):
-            here = np.flatnonzero(row)
-            if here.size:
-                self.add(event, games.take(here), seat, _entries(item, seat, here), _entries(value, seat, here))
 
-    def cards(self, event: Event, games: Ints, seat: int, hand: piles.Pile) -> None:
-        """Append one event for each type of treasure in ``hand`` (n,), with the number of cards as its value."""
-        for treasure, counts in enumerate(piles.open_(hand)):
-            here = np.flatnonzero(counts)
-            self.add(event, games.take(here), seat, treasure, counts.take(here))
+    def phase(self, games: Ints, phase: Phase) -> None:
+        """Append the beginning of a phase in each of ``games`` (n,)."""
+
+    def markets(self, games: Ints, on_offer: Words) -> None:
+        """Append the normal buildings on offer in each of ``games`` (n,), from the BUY bits of their markets (n,)."""
+
+    def rounds(self, games: Ints, rounds: npt.NDArray[np.int32]) -> None:
+        """Append the beginning of a round in each of ``games`` (n,); ``rounds`` (N,) has the rounds of the batch."""
+
+    def draws(self, games: Ints, drawing: Bools, seats: npt.NDArray[Any], treasures: Bytes) -> None:
+        """Append one draw for each of ``games`` (n,) for which ``drawing`` (n,) is true.
+
+        Args:
+            games: (n,) the games.
+            drawing: (n,) bool.
+            seats: (n,) the seats that draw.
+            treasures: (n,) the treasures drawn, ``piles.NO_TREASURE`` or more where there was none.
+        """
+
+    def staying(self, games: Ints, inside: Bools, leaving: Bools, brought: piles.Pile) -> None:
+        """Append what the seats ``inside`` (P, n) chose, seat by seat: to stay, or to go home with a hand.
+
+        Args:
+            games: (n,) the games.
+            inside: (P, n) bool, the seats in the level.
+            leaving: (P, n) bool, those of them that leave.
+            brought: (P, n) the hands that they bring home.
+        """
+
+    def hands(self, games: Ints, kept: piles.Pile, discarded: piles.Pile) -> None:
+        """Append, seat by seat, the treasures kept and discarded (P, n), one event for each type with its number."""
+
+    def payments(self, games: Ints, cards: npt.NDArray[Any]) -> None:
+        """Append the cards (6, n) that the buyers pay, one event for each card."""
+
+    def read_from(
+        self, steps: npt.NDArray[np.int32], episodes: npt.NDArray[np.int32], buyers: npt.NDArray[np.int8]
+    ) -> None:
+        """Read ``step`` and ``episode`` of later events, and who is ``BUYER``, from these arrays (N,) of the batch."""
 
     def mark(self) -> int:
         """The current end of the log, for ``rewind``."""
-        return len(self._chunks)
+        return 0
 
     def rewind(self, mark: int) -> None:
         """Remove everything that was added since ``mark``; nothing else may have been done with the log in between."""
+
+
+SILENT = SilentLog()
+"""The log of games that nobody records."""
+
+
+class EventLog(SilentLog):
+    """Collects events.
+
+    Args:
+        steps: (N,) the ``steps`` of the batch, read whenever an event is added.
+        episodes: (N,) the ``episode`` of the batch, likewise.
+        buyers: (N,) the ``buyer`` of the batch, likewise.
+    """
+
+    on = True
+
+    def __init__(
+        self, steps: npt.NDArray[np.int32], episodes: npt.NDArray[np.int32], buyers: npt.NDArray[np.int8]
+    ) -> None:
+        self.read_from(steps, episodes, buyers)
+        self._chunks: list[tuple[Any, ...]] = []
+
+    def read_from(
+        self, steps: npt.NDArray[np.int32], episodes: npt.NDArray[np.int32], buyers: npt.NDArray[np.int8]
+    ) -> None:
+        """Read from these arrays from now on."""
+        self._steps = steps
+        self._episodes = episodes
+        self._buyers = buyers
+
+    def add(
+        self,
+        event: Event,
+        games: Ints,
+        seat: npt.NDArray[Any] | int = NOTHING,
+        item: npt.NDArray[Any] | int = NOTHING,
+        value: npt.NDArray[Any] | int = NOTHING,
+    ) -> None:
+        """Keep an event of each game."""
+        if not games.size:
+            return
+        if isinstance(seat, int) and seat == BUYER:
+            seat = self._buyers.take(games)
+        columns = (games, self._episodes.take(games), self._steps.take(games), int(event), seat, item, value)
+        self._chunks.append(tuple(_column(c, games.size, dtype) for c, dtype in zip(columns, _DTYPES, strict=True)))
+
+    def where(
+        self,
+        event: Event,
+        games: Ints,
+        concerned: npt.NDArray[Any],
+        seat: npt.NDArray[Any] | int = NOTHING,
+        item: npt.NDArray[Any] | int = NOTHING,
+        value: npt.NDArray[Any] | int = NOTHING,
+    ) -> None:
+        """Keep an event of each game that is concerned."""
+        here = np.flatnonzero(concerned)
+        if here.size:
+            self.add(event, games.take(here), _entries(seat, here), _entries(item, here), _entries(value, here))
+
+    def seats(
+        self,
+        event: Event,
+        games: Ints,
+        concerned: npt.NDArray[Any],
+        item: npt.NDArray[Any] | int = NOTHING,
+        value: npt.NDArray[Any] | int = NOTHING,
+    ) -> None:
+        """Keep an event of each seat that is concerned."""
+        for seat, row in enumerate(concerned):
+            self.where(event, games, row, seat, _row(item, seat), _row(value, seat))
+
+    def phase(self, games: Ints, phase: Phase) -> None:
+        """Keep the beginning of a phase."""
+        self.add(Event.PHASE, games, item=int(phase))
+
+    def markets(self, games: Ints, on_offer: Words) -> None:
+        """Keep an event for each building, in the order of C7."""
+        for building in NORMAL_BUILDINGS:
+            self.where(Event.MARKET, games, on_offer & np.uint64(1 << (BUY_FIRST + building)), item=int(building))
+
+    def rounds(self, games: Ints, rounds: npt.NDArray[np.int32]) -> None:
+        """Keep the beginning of a round."""
+        self.add(Event.ROUND, games, value=rounds.take(games))
+
+    def draws(self, games: Ints, drawing: Bools, seats: npt.NDArray[Any], treasures: Bytes) -> None:
+        """Keep an event for each draw."""
+        items = np.where(treasures < piles.NO_TREASURE, treasures.astype(np.int8), NOTHING)
+        self.where(Event.DRAW, games, drawing, seats, items)
+
+    def staying(self, games: Ints, inside: Bools, leaving: Bools, brought: piles.Pile) -> None:
+        """Keep an event for each seat in the level."""
+        sizes = piles.size(brought)
+        for seat in range(len(inside)):
+            self.where(Event.STAY, games, inside[seat] & ~leaving[seat], seat)
+            self.where(Event.HOME, games, leaving[seat], seat, value=sizes[seat])
+
+    def hands(self, games: Ints, kept: piles.Pile, discarded: piles.Pile) -> None:
+        """Keep an event for each type of each hand, the kept ones of a seat first."""
+        for seat in range(len(kept)):
+            for event, hands in ((Event.KEEP, kept), (Event.DISCARD, discarded)):
+                for treasure, counts in enumerate(piles.open_(hands[seat])):
+                    self.where(event, games, counts, seat, treasure, counts)
+
+    def payments(self, games: Ints, cards: npt.NDArray[Any]) -> None:
+        """Keep an event for each card, in the order of C2."""
+        for treasure, counts in enumerate(cards):
+            for number in range(int(counts.max(initial=0))):
+                self.where(Event.PAY, games, counts > number, BUYER, treasure)
+
+    def mark(self) -> int:
+        """The number of blocks of rows."""
+        return len(self._chunks)
+
+    def rewind(self, mark: int) -> None:
+        """Remove the later blocks."""
         del self._chunks[mark:]
 
     def columns(self) -> EventColumns:
@@ -213,5 +383,9 @@ def _column(values: npt.NDArray[Any] | int, n: int, dtype: type) -> npt.NDArray[
     return np.full(n, values, dtype=dtype)
 
 
-def _entries(values: npt.NDArray[Any] | int, seat: int, here: Ints) -> npt.NDArray[Any] | int:
-    return values[seat].take(here) if isinstance(values, np.ndarray) else values
+def _entries(values: npt.NDArray[Any] | int, here: Ints) -> npt.NDArray[Any] | int:
+    return values.take(here) if isinstance(values, np.ndarray) else values
+
+
+def _row(values: npt.NDArray[Any] | int, seat: int) -> npt.NDArray[Any] | int:
+    return values[seat] if isinstance(values, np.ndarray) else values

@@ -20,7 +20,7 @@ from megaland_env.arrays import Bytes, Ints, Words, constant
 from megaland_env.cards import NUM_BUILDINGS, NUM_LEVEL_CARDS
 from megaland_env.config import MegalandConfig
 from megaland_env.engine import rng
-from megaland_env.engine.events import EventLog
+from megaland_env.engine.events import SILENT, SilentLog
 
 NOBODY = -1  # for first_player and buyer
 NO_CARD = -1  # for level_card
@@ -143,7 +143,7 @@ class GameState:
         """Make everything but the entries of the arrays."""
         self.config = config
         self.num_games = num_games
-        self.log: EventLog | None = None
+        self.log: SilentLog = SILENT
         self._seats: Ints = num_games * np.arange(config.num_players)[:, None]
         self.bytes: Bytes = np.empty(num_games * _bytes_per_game(config.num_players), np.uint8)
         self._name_rows()
@@ -202,8 +202,7 @@ class GameState:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._name_rows()
-        if self.log is not None:
-            self.log.read_from(self.steps, self.episode)
+        self.log.read_from(self.steps, self.episode, self.buyer)
 
     @property
     def num_players(self) -> int:

@@ -337,9 +337,12 @@ _TOPICS = {"keep": "hand", "discard": "hand", "pay": "purchase", "buy": "purchas
 
 
 def tell(events: Sequence[Mapping[str, Any]], viewer: int | None = None) -> list[str]:
-    """Events in words (``games.events(i)``) as sentences; what happens to several at once is one sentence."""
+    """Events in words (``games.events(i)``) as sentences; what happens to several at once is one sentence.
+
+    The beginning of a phase is not told: it shows in what happens.
+    """
     sentences = []
-    for topic, group in groupby(events, _topic):
+    for topic, group in groupby((event for event in events if event["event"] != "phase"), _topic):
         told = [*group]
         sentences += _TELLERS[topic](told, viewer)
     return sentences

@@ -477,6 +477,7 @@ class Retelling:
         self.market: list[str] = []
         self.first_player = -1
         self.round = 0
+        self.phase: str | None = None
         self.winners: list[int] = []
 
     def hear(self, event: dict[str, Any]) -> None:
@@ -506,6 +507,10 @@ class Retelling:
         self.in_level = [True] * len(self.in_level)
         self.level_seen = []
         self.hearts = list(self.max_hearts)
+
+    def on_phase(self, phase: str) -> None:
+        assert (self.phase, phase) in ((None, "level"), ("level", "buy"), ("buy", "night"), ("night", "level"))
+        self.phase = phase
 
     def on_draw(self, seat: int, treasure: str | None) -> None:
         if treasure is None:
@@ -596,6 +601,7 @@ class Retelling:
         assert counts(told["discard"]) == counts(self.discard)
         assert counts(told["pay"]["paid"] if told["pay"] else {}) == counts(self.paid)
         over = told["phase"] == "over"
+        assert self.phase == ("night" if over else told["phase"])
         assert told["level_seen"] == ([] if over else self.level_seen)
         for seat, player in enumerate(told["players"]):
             mine = (self.coins[seat], self.max_hearts[seat], self.jumps[seat], self.in_level[seat])

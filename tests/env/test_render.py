@@ -889,7 +889,10 @@ def test_everything_that_happens_is_told():
     events = [event for game in range(30) for event in games.events(game)]
     events += [{"step": 0, "event": "market", "building": "Lodge"}, {"step": 0, "event": "first_player", "seat": 2}]
     assert {event["event"] for event in events} == {event.label for event in Event}
-    for event in events:
+    phases = [event for event in events if event["event"] == "phase"]
+    assert {event["phase"] for event in phases} == {"level", "buy", "night"}
+    assert words.tell(phases) == []
+    for event in (event for event in events if event["event"] != "phase"):
         (sentence,) = words.tell([event])
         assert sentence.endswith(".")
         if "seat" in event:

@@ -803,6 +803,7 @@ def test_the_last_one_leaves(table: type[Table]) -> None:
     assert snapshot["buyer"] == 1
     assert snapshot["level_card"] is None
     assert game.active == [1]
+    assert log(game, "home", "phase")[-1] == event("phase", phase="buy")
 
 
 def test_the_last_one_falls(table: type[Table]) -> None:

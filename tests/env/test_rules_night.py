@@ -173,6 +173,7 @@ def test_events_of_a_night(table: type[Table]) -> None:
     game.step({0: "TREASURE_GEAR"})
     after_the_buyers = log(game)[3:]
     assert after_the_buyers == [
+        event("phase", phase="night"),
         event("first_player", seat=1),
         event("discard", seat=1, treasure="crystal", value=2),
         event("discard", seat=1, treasure="fish", value=1),
@@ -184,6 +185,7 @@ def test_events_of_a_night(table: type[Table]) -> None:
         coins_from("Lodge", 2, 2),
         draw(0, "stone"),
         event("round", value=2),
+        event("phase", phase="level"),
         draw(1, "stone"),
         draw(2, "stone"),
         draw(0, "stone"),

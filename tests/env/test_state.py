@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from megaland_env import MegalandConfig
+from megaland_env.engine.events import Event, EventLog, SilentLog
 from megaland_env.engine.state import FIELDS, GameState, places
 from megaland_env.game import MegalandGames
 from tests.support.play import some_legal
@@ -15,8 +16,8 @@ from tests.support.play import some_legal
 PLAYERS = range(2, 6)
 
 
-def played(players: int, num_games: int = 7) -> MegalandGames:
-    games = MegalandGames(MegalandConfig(players), num_games)
+def played(players: int, num_games: int = 7, record: bool = False) -> MegalandGames:
+    games = MegalandGames(MegalandConfig(players), num_games, record=record)
     games.reset(4)
     generator = np.random.default_rng(players)
     for _ in range(25):
@@ -89,6 +90,33 @@ def test_a_pickled_state_is_the_same_and_its_arrays_are_views_again() -> None:
     loaded = pickle.loads(pickle.dumps(state))
     assert differing(loaded, state, list(range(7))) == set()
     assert np.shares_memory(loaded.coins, loaded.bytes)
+
+
+def test_the_log_of_a_pickled_batch_goes_on() -> None:
+    """With the seats of the buyers, the steps and the episodes of the new arrays."""
+    games = played(3, record=True)
+    loaded = pickle.loads(pickle.dumps(games))
+    generator = np.random.default_rng(1)
+    while games.active.any():
+        chosen = some_legal(games, generator)
+        games.step(chosen)
+        loaded.step(chosen)
+    assert (games.event_columns().event == Event.BUY).any()
+    for mine, theirs in zip(loaded.event_columns(), games.event_columns(), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_games_that_nobody_records_have_a_log_that_keeps_nothing() -> None:
+    recorded, silent = played(2, record=True), played(2)
+    copied = recorded.copy()
+    assert recorded._state.log.on
+    assert not silent._state.log.on
+    assert not copied._state.log.on
+    before = len(recorded.event_columns().game)
+    copied.step(some_legal(copied, np.random.default_rng(2)))
+    assert len(recorded.event_columns().game) == before
+    for method in vars(SilentLog):
+        assert getattr(EventLog, method) is not getattr(SilentLog, method) or method.startswith("__"), method
 
 
 def test_clearing_keeps_the_count_of_episodes_alone() -> None:

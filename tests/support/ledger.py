@@ -12,6 +12,8 @@ from megaland_env.cards import NORMAL_COPIES, STAR_BUILDINGS, TREASURE_COPIES
 Row = dict[str, Any]
 
 COPIES = {treasure.label: copies for treasure, copies in zip(Treasure, TREASURE_COPIES, strict=True)}
+OPENING = {"round": "level", "pay": "buy", "pass": "buy", "first_player": "night"}
+"""The events that open a phase, or are in the phase that they would have opened."""
 CARDS = {card.label for card in LevelCard}
 COUNTED = (
     "coins_gained stays damage jumped draws treasures_home treasures_lost treasures_unstored treasures_paid trades "
@@ -47,19 +49,22 @@ class Ledger:
                 self._end_round()
                 self._begin_round(row)
             assert row["round"] == self.round
-            if row["event"] in ("pay", "pass"):
-                self.phase = "buy"
-            if row["event"] == "first_player" and self.round:
-                self.phase = "night"
-            assert row["phase"] == self.phase
+            self._check_phase(row["phase"], row["event"])
+            self.phase = row["phase"]
             self._enter(row["event"], row["seat"], row["item"], row["value"])
         self._end_round()
         return self
 
+    def _check_phase(self, phase: str, event: str) -> None:
+        """The phases follow each other, each from the first event that can only be of it, and never without one."""
+        if event in OPENING:
+            assert phase == (OPENING[event] if self.round else "setup"), event
+        else:
+            assert phase == self.phase, event
+
     def _begin_round(self, row: Row) -> None:
         assert row["value"] == self.round + 1
         self.round += 1
-        self.phase = "level"
         self.hearts = list(self.max_hearts)
         self.in_level = [True] * self.players
         self.unseen = set(CARDS)

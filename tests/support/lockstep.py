@@ -294,7 +294,8 @@ def happened(game: ReferenceGame) -> set[str]:
 
 EVERYTHING = {
     *("market", "first_player", "round", "draw", "reshuffle", "jump", "reveal", "damage", "fall", "keep", "discard"),
-    *("trade", "stay", "home", "swap", "buy", "heart", "pay", "jumps", "coins", "pass", "end", "truncated"),
+    *("trade", "stay", "home", "swap", "buy", "heart", "pay", "jumps", "coins", "pass", "end", "phase"),
+    "truncated",
     *(f"buy {building.label}" for building in Building),
     *("draw of nothing", "ten level cards", "shared win", "eight hearts", "no hearts left", "no jump tokens left"),
     *("building sold out", "several of a building"),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from megaland_env import Action, Kind, MegalandConfig, MegalandGames, action_name
-from megaland_env.engine.events import in_words
+from megaland_env.engine.events import Event, in_words
 from megaland_env.replay import Recorder, Replay, load_replay, play, save_replay
 from tests.support.lockstep import builder, hoarder, jumper, rusher, uniform
 from tests.support.places import TESTS
@@ -72,7 +72,8 @@ def _lines(replay: Replay) -> Iterator[str]:
         if number:
             yield from question
         columns = games.drain_events()
-        yield from (f"    {_sentence(in_words(columns, row))}" for row in range(len(columns.game)))
+        told = np.flatnonzero(columns.event != Event.PHASE)
+        yield from (f"    {_sentence(in_words(columns, row))}" for row in told)
         question = [f"moment {number + 1}: {Kind(int(games.kind[0])).label}"]
         for seat, action in replay.moments[number] if number < len(replay) else ():
             legal = [action_name(a) for a in np.flatnonzero(games.legal[0, seat])]

@@ -527,6 +527,11 @@ class ReferenceGame:
         """Write down what has just happened."""
         self.events.append({"step": self.steps, "event": event, **what})
 
+    def begin_phase(self, phase: str) -> None:
+        """One of the three phases of a round begins."""
+        self.phase = phase
+        self.log("phase", phase=phase)
+
     def in_level(self) -> list[int]:
         """The seats in the level, ascending."""
         return [seat for seat in self.seats if self.players[seat].in_level]
@@ -576,8 +581,8 @@ class ReferenceGame:
     def start_round(self) -> None:
         """L1: everybody enters the level and draws one treasure."""
         self.round += 1
-        self.phase = "level"
         self.log("round", value=self.round)
+        self.begin_phase("level")
         self.enter_level()
         self.ask("jump")
 
@@ -783,7 +788,7 @@ class ReferenceGame:
     def finish_level(self) -> None:
         """L12: nobody is in the level any more; the first player's buying turn comes."""
         self.level_card = None
-        self.phase = "buy"
+        self.begin_phase("buy")
         self.buyer = self.first_player
         self.ask("buy")
 
@@ -936,7 +941,7 @@ class ReferenceGame:
 
     def night(self) -> None:
         """N1: the first-player token passes left; then storing (N2)."""
-        self.phase = "night"
+        self.begin_phase("night")
         self.first_player = (self.first_player + 1) % self.num_players
         self.log("first_player", seat=self.first_player)
         self.store()

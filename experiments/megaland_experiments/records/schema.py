@@ -25,7 +25,8 @@ SCHEMA_VERSION = 1
 
 ACTIONS = tuple(map(action_name, range(NUM_ACTIONS)))
 KINDS = tuple(kind.label for kind in Kind)
-EVENTS = tuple(event.label for event in Event)
+EVENTS = tuple(event.label for event in Event if event != Event.PHASE)
+"""The events of the table. The beginning of a phase is not one of them: the table has a column for it."""
 PHASES = ("setup", "level", "buy", "night")
 TREASURES = tuple(treasure.label for treasure in Treasure)
 LEVEL_CARDS = tuple(card.label for card in LevelCard)

@@ -19,7 +19,7 @@ from megaland_env.cards import (
     RABBIT_CARROTS,
     START_HEARTS,
 )
-from megaland_env.engine.events import NOTHING, Event, EventColumns
+from megaland_env.engine.events import NOTHING, Event, EventColumns, Phase
 from megaland_env.engine.odds import fall_chance
 from megaland_experiments.matches.playing import Matches
 from megaland_experiments.records.schema import (
@@ -44,9 +44,12 @@ MISSING = -1
 
 _CARD_BITS = np.int16(1) << np.arange(NUM_LEVEL_CARDS, dtype=np.int16)
 _SETUP, _LEVEL, _BUY, _NIGHT = range(len(PHASES))
+# (3,): the phases of the table by the phases of a round.
+_OF_PHASE = np.zeros(len(Phase), np.uint8)
+_OF_PHASE[Phase.LEVEL], _OF_PHASE[Phase.BUY], _OF_PHASE[Phase.NIGHT] = _LEVEL, _BUY, _NIGHT
 _HANDS = [f"{hand}_{treasure}" for hand in ("carried", "home") for treasure in TREASURES]
 
-# (22,): for each event, where the names of its items begin in the list of all items.
+# (23,): for each event, where the names of its items begin in the list of all items.
 _ITEMS = (*TREASURES, *LEVEL_CARDS, *BUILDINGS)
 _ITEM_FIRST = np.zeros(len(Event), np.int16)
 _ITEM_FIRST[Event.REVEAL] = NUM_TREASURES
@@ -200,7 +203,7 @@ def tables(
 
 @dataclass(frozen=True, eq=False)
 class _Log:
-    """Events in the order of the games, with the round and the phase of each.
+    """Events in the order of the games, with the round and the phase of each, except the beginnings of phases.
 
     ``firsts`` (N,) is where the events of each game begin.
     """
@@ -219,23 +222,22 @@ class _Log:
     def of(cls, columns: EventColumns) -> _Log:
         """Find the round and phase of the events of whole games, which are in the order of the games.
 
-        A round begins with an event of its own. Phase 2 begins with the first payment or the first end of a turn, and
-        phase 3 with the passing of the first-player token (N1). What is before the first round is the setup.
+        Rounds and phases begin with events of their own. The event of a round comes just before that of its level, and
+        counts to it. What is before the first round is the setup.
         """
-        event = columns.event
+        begins_round, begins_phase = columns.event == Event.ROUND, columns.event == Event.PHASE
         begins_game = np.diff(columns.game, prepend=np.int32(MISSING)) != 0
-        kinds = np.zeros(len(Event), np.uint8)
-        kinds[Event.ROUND] = _LEVEL
-        kinds[[Event.PAY, Event.PASS]] = _BUY
-        kinds[Event.FIRST_PLAYER] = _NIGHT
-        begins = kinds[event]
-        begins[(event == Event.FIRST_PLAYER) & (columns.step == 0)] = _SETUP
-        last = np.where((begins > 0) | begins_game, np.arange(event.size, dtype=np.int32), 0)
-        phase = begins[np.maximum.accumulate(last)]
-        counted = np.cumsum(event == Event.ROUND, dtype=np.int32)
-        firsts = np.flatnonzero(begins_game)
-        rounds = (counted - counted[firsts][columns.game]).astype(np.uint16)
-        return cls(firsts, columns.game, rounds, phase, columns.step, event, columns.seat, columns.item, columns.value)
+        phases = np.where(begins_phase, _OF_PHASE.take(columns.item, mode="clip"), _SETUP)
+        phases[begins_round] = _LEVEL
+        begins = begins_game | begins_round | begins_phase
+        phase = phases[np.maximum.accumulate(np.where(begins, np.arange(begins.size, dtype=np.int32), 0))]
+        counted = np.cumsum(begins_round, dtype=np.int32)
+        rounds = (counted - counted[begins_game][columns.game]).astype(np.uint16)
+
+        kept = ~begins_phase
+        game, _, step, event, seat, item, value = (column[kept] for column in columns)
+        firsts = np.flatnonzero(np.diff(game, prepend=np.int32(MISSING)))
+        return cls(firsts, game, rounds[kept], phase[kept], step, event, seat, item, value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ from megaland_env.cards import (
     Treasure,
 )
 from megaland_env.engine import bits, piles
-from megaland_env.engine.events import Event
+from megaland_env.engine.events import BUYER, Event, Phase
 from megaland_env.engine.piles import EMPTY
 from megaland_env.engine.rules.flow import Moves, Stage, gain, left_of, part, split
 from megaland_env.engine.state import (
@@ -87,6 +87,7 @@ class WildRights(NamedTuple):
 
 def begin(state: GameState, games: Ints) -> Moves:
     """B1: every player takes one turn, starting with the first player."""
+    state.log.phase(games, Phase.BUY)
     state.level_card[games] = NO_CARD
     state.buyer[games] = state.first_player.take(games)
     return [(Stage.TURN, games)]
@@ -291,12 +292,7 @@ def _pay(state: GameState, games: Ints, at: Ints, cards: Bytes) -> Moves:
     put_at(state.home, at, state.home.take(at) - pile)
     paid = state.paid.take(games) + pile
     state.paid[games] = paid
-    if state.log is not None:
-        seats = state.buyer.take(games)
-        for treasure, counts in enumerate(cards):
-            for k in range(int(counts.max(initial=0))):
-                here = indices_where(counts > k)
-                state.log.add(Event.PAY, games.take(here), seats.take(here), treasure)
+    state.log.payments(games, cards)
     complete, going_on = split(games, piles.size(paid) == state.cost.take(games))
     return [(Stage.PAYMENT, going_on), (Stage.PURCHASE, complete)]
 
@@ -331,8 +327,8 @@ def _hand_over_heart(state: GameState, games: Ints, at: Ints, treasure: Bytes, p
     """B4: the maximum of hearts rises at once; B6: each Hotel pays."""
     add_at(state.max_hearts, at, ONE)
     state.heart_supply[games] = state.heart_supply.take(games) - ONE
-    if state.log is not None:
-        state.log.add(Event.HEART, games, state.buyer.take(games), treasure, piles.size(paid))
+    if state.log.on:
+        state.log.add(Event.HEART, games, BUYER, treasure, piles.size(paid))
     hotels = state.buildings[Building.HOTEL].take(at)
     if some(hotels):
         _gain_buyer(state, games, at, hotels * _HOTEL_COINS, Building.HOTEL)
@@ -340,8 +336,7 @@ def _hand_over_heart(state: GameState, games: Ints, at: Ints, treasure: Bytes, p
 
 def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Bytes) -> None:
     """B5 and B6: coins depend on what the buyer owned before; jump tokens are given while the supply lasts."""
-    if state.log is not None:
-        state.log.add(Event.BUY, games, state.buyer.take(games), building)
+    state.log.add(Event.BUY, games, BUYER, building)
     _gain_buyer(state, games, at, BUILDING_COINS.take(building), building)
     coins = state.buildings.reshape(-1).take(_PAYING_BUILDINGS * state.coins.size + at)
     coins *= _COINS_FOR.take(building, axis=1)
@@ -355,9 +350,7 @@ def _hand_over_building(state: GameState, games: Ints, at: Ints, building: Bytes
         jumps = np.minimum(jumps, supply)
         add_at(state.jumps, at, jumps)
         state.jump_supply[games] = supply - jumps
-        if state.log is not None:
-            given = indices_where(jumps)
-            state.log.add(Event.JUMPS, games.take(given), state.buyer.take(games.take(given)), value=jumps.take(given))
+        state.log.where(Event.JUMPS, games, jumps, BUYER, value=jumps)
 
     add_at(state.buildings, building.astype(np.int64) * state.coins.size + at, ONE)
     add_at(state.num_buildings, at, ONE)
@@ -376,18 +369,13 @@ def _gain_buyer(
 ) -> None:
     """Pay ``amounts`` (n,) of coins to the buyers, and log the building that they come from."""
     add_at(state.coins, at, amounts.astype(np.int16))
-    if state.log is not None:
-        here = indices_where(amounts)
-        item = building.take(here) if isinstance(building, np.ndarray) else int(building)
-        paid_to = games.take(here)
-        state.log.add(Event.COINS, paid_to, state.buyer.take(paid_to), item, amounts.take(here))
+    state.log.where(Event.COINS, games, amounts, BUYER, building, amounts)
 
 
 def end_turn(state: GameState, games: Ints) -> Moves:
     """B1: the buyer passes; the next player clockwise has a turn, or the phase ends."""
     buyer = state.buyer.take(games)
-    if state.log is not None:
-        state.log.add(Event.PASS, games, buyer)
+    state.log.add(Event.PASS, games, buyer)
     state.bought[games] = 0
     buyer = left_of(state, buyer)
     state.buyer[games] = buyer

@@ -130,5 +130,4 @@ def ask(state: GameState, games: Ints, at: Ints, kind: Kind, asked: Bools, legal
 def gain(state: GameState, games: Ints, at: Ints, amounts: npt.NDArray[Any], building: Building) -> None:
     """Pay ``amounts`` (P, n) of coins to the owners of a building."""
     add_at(state.coins, at, amounts.astype(np.int16))
-    if state.log is not None:
-        state.log.seats(Event.COINS, games, amounts, item=int(building), value=amounts)
+    state.log.seats(Event.COINS, games, amounts, building, amounts)

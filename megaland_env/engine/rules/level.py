@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from megaland_env.actions import JUMP, LEAVE, PASS, STAY, TRADE, TREASURE_FIRST, Kind
-from megaland_env.arrays import Bools, Bytes, Ints, Words, constant
+from megaland_env.arrays import Bools, Bytes, Ints, constant
 from megaland_env.cards import (
     BAZAAR_COINS,
     BAZAAR_TREASURES,
@@ -20,7 +20,7 @@ from megaland_env.cards import (
     Treasure,
 )
 from megaland_env.engine import bits, piles, rng
-from megaland_env.engine.events import Event
+from megaland_env.engine.events import Event, Phase
 from megaland_env.engine.rng import Purpose
 from megaland_env.engine.rules.flow import Moves, Stage, any_seat, ask, gain, part, split
 from megaland_env.engine.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
@@ -57,8 +57,8 @@ _FED_CARROTS = constant(RABBIT_CARROTS * int(piles.ONE_CARD[Treasure.CARROT]), n
 
 def enter(state: GameState, games: Ints) -> Moves:
     """L1: every player enters the level and draws a treasure into the carried hand."""
-    if state.log is not None:
-        state.log.add(Event.ROUND, games, value=state.round.take(games))
+    state.log.rounds(games, state.round)
+    state.log.phase(games, Phase.LEVEL)
     put_at(state.in_level, state.at(games), YES)
     return [(Stage.DRAW, games)]
 
@@ -92,8 +92,7 @@ def jump(state: GameState, games: Ints, chosen: Bytes) -> Moves:
     put_at(state.jumping, at, jumping)
     put_at(state.jumps, at, state.jumps.take(at) - jumping)
     state.jump_supply[games] = state.jump_supply.take(games) + np.add.reduce(jumping, axis=0, dtype=np.uint8)
-    if state.log is not None:
-        state.log.seats(Event.JUMP, games, jumping)
+    state.log.seats(Event.JUMP, games, jumping)
     return [(Stage.REVEAL, games)]
 
 
@@ -108,8 +107,7 @@ def reveal(state: GameState, games: Ints) -> Moves:
     put_at(state.seen, state.at_seat(number, games), card)
     state.num_seen[games] = number + ONE
     state.level_card[games] = card
-    if state.log is not None:
-        state.log.add(Event.REVEAL, games, item=card)
+    state.log.add(Event.REVEAL, games, item=card)
 
     at = state.at(games)
     inside = state.in_level.take(at)
@@ -157,8 +155,7 @@ def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: B
     lost = np.minimum(hearts, hurt)
     hearts -= lost
     put_at(state.hearts, at, hearts)
-    if state.log is not None:
-        state.log.seats(Event.DAMAGE, games, lost, value=lost)
+    state.log.seats(Event.DAMAGE, games, lost, value=lost)
     fell = inside & (hearts == ZERO)
     if not some(fell):
         return after_card(state, games)
@@ -171,8 +168,7 @@ def _fall(state: GameState, games: Ints, fell: Bools) -> Moves:
     at = state.at(games)
     put_at(state.in_level, at, state.in_level.take(at) & ~fell)
     put_at(state.falling, at, fell)
-    if state.log is not None:
-        state.log.seats(Event.FALL, games, fell)
+    state.log.seats(Event.FALL, games, fell)
     hospitals = state.buildings[Building.HOSPITAL].take(at)
     if some(hospitals):
         gain(state, games, at, hospitals * _neighbours_fallen(fell) * _HOSPITAL_COINS, Building.HOSPITAL)
@@ -244,8 +240,7 @@ def trade(state: GameState, games: Ints, chosen: Bytes) -> Moves:
     fed = trading * _FED_CARROTS
     put_at(state.carried, at, state.carried.take(at) - fed)
     state.discard[games] = state.discard.take(games) + np.add.reduce(fed, axis=0)
-    if state.log is not None:
-        state.log.seats(Event.TRADE, games, trading)
+    state.log.seats(Event.TRADE, games, trading)
     traders, times = part(any_seat(trading), games, trading * _RABBIT_CARROTS)
     draw(state, traders, times, rng.offset(Purpose.RABBIT), state.carried)
     return [(Stage.STAY_OR_LEAVE, games)]
@@ -281,8 +276,7 @@ def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
     put_at(state.carried, at, carried ^ brought)
     add_at(state.home, at, brought)
     put_at(state.in_level, at, inside ^ leaving)
-    if state.log is not None:
-        _log_stay_or_home(state, games, inside, leaving, brought)
+    state.log.staying(games, inside, leaving, brought)
     bazaars = state.buildings[Building.BAZAAR_OF_ODDITIES].take(at)
     if some(bazaars):
         gain(
@@ -298,16 +292,6 @@ def _go_home(state: GameState, games: Ints, at: Ints, leaving: Bools) -> Moves:
     put_at(state.picks_left, at, stables)
     owners, others = split(games, any_seat(stables))
     return [(Stage.STABLES, owners), (Stage.DRAW, others)]
-
-
-def _log_stay_or_home(state: GameState, games: Ints, inside: Bools, leaving: Bools, brought: Words) -> None:
-    assert state.log is not None
-    sizes = piles.size(brought)
-    for seat in range(state.num_players):
-        stays = indices_where(inside[seat] & ~leaving[seat])
-        goes = indices_where(leaving[seat])
-        state.log.add(Event.STAY, games.take(stays), seat)
-        state.log.add(Event.HOME, games.take(goes), seat, value=sizes[seat].take(goes))
 
 
 def stables(state: GameState, games: Ints) -> Moves:
@@ -329,8 +313,7 @@ def swap(state: GameState, games: Ints, chosen: Bytes) -> Moves:
     card = piles.ONE_CARD.take(treasure)
     put_at(state.home, at, state.home.take(at) - card)
     state.discard[games] = state.discard.take(games) + np.add.reduce(card, axis=0)
-    if state.log is not None:
-        state.log.seats(Event.SWAP, games, swapping, item=treasure)
+    state.log.seats(Event.SWAP, games, swapping, item=treasure)
     left = state.picks_left.take(at)
     used = state.buildings[Building.REPTILE_STABLE].take(at) - left
     put_at(state.picks_left, at, (left - swapping) * swapping)

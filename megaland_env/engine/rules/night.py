@@ -8,7 +8,7 @@ from megaland_env.actions import Kind
 from megaland_env.arrays import Bytes, Ints, constant
 from megaland_env.cards import MOON_COINS, NUM_LEVEL_CARDS, WINNING_COINS, Building
 from megaland_env.engine import piles, rng
-from megaland_env.engine.events import Event
+from megaland_env.engine.events import Event, Phase
 from megaland_env.engine.rng import Purpose
 from megaland_env.engine.rules.flow import Moves, Stage, any_seat, gain, left_of, part
 from megaland_env.engine.rules.picks import ask_picks, discard_hands, keep_picked, take_picks
@@ -21,10 +21,10 @@ ALL_LEVEL_CARDS = np.uint16((1 << NUM_LEVEL_CARDS) - 1)
 
 def night(state: GameState, games: Ints) -> Moves:
     """N1: the first-player token passes left; N2: a player stores one treasure for each building."""
+    state.log.phase(games, Phase.NIGHT)
     first = left_of(state, state.first_player.take(games))
     state.first_player[games] = first
-    if state.log is not None:
-        state.log.add(Event.FIRST_PLAYER, games, first)
+    state.log.add(Event.FIRST_PLAYER, games, first)
 
     at = state.at(games)
     owned = state.num_buildings.take(at)
@@ -86,8 +86,7 @@ def _end(state: GameState, games: Ints, at: Ints) -> Moves:
         state.terminated[games] = won
         state.truncated[games] = cut_off
         state.kind[part(over, games)[0]] = Kind.NONE
-        if state.log is not None:
-            state.log.seats(Event.END, games, winners)
+        state.log.seats(Event.END, games, winners)
     going_on = part(~over, games)[0]
     state.start_round(going_on, state.round.take(going_on) + np.int32(1))
     return [(Stage.ENTER, going_on)]

@@ -11,7 +11,6 @@ import numpy as np
 from megaland_env.actions import PASS, TREASURE_FIRST, Kind
 from megaland_env.arrays import Bytes, Ints, Words, constant
 from megaland_env.engine import piles
-from megaland_env.engine.events import Event
 from megaland_env.engine.piles import EMPTY
 from megaland_env.engine.rules.flow import ask
 from megaland_env.engine.state import ONE, ZERO, GameState, add_at, put_at, some
@@ -84,7 +83,4 @@ def keep_picked(state: GameState, games: Ints, hands: Words) -> None:
 def discard_hands(state: GameState, games: Ints, kept: Words, discarded: Words) -> None:
     """Put ``discarded`` (P, n) on the discard pile; log for each seat what was kept and what was discarded."""
     state.discard[games] = state.discard.take(games) + np.add.reduce(discarded, axis=0)
-    if state.log is not None:
-        for seat in range(state.num_players):
-            state.log.cards(Event.KEEP, games, seat, kept[seat])
-            state.log.cards(Event.DISCARD, games, seat, discarded[seat])
+    state.log.hands(games, kept, discarded)

@@ -26,7 +26,7 @@ from megaland_env.engine.events import Event
 from megaland_env.engine.rng import Purpose
 from megaland_env.engine.rules.flow import Moves, Stage
 from megaland_env.engine.rules.night import ALL_LEVEL_CARDS
-from megaland_env.engine.state import GameState, indices_where
+from megaland_env.engine.state import GameState
 
 _SPREAD_COSTS = {1, 2, 3, 4, 5}
 
@@ -60,10 +60,7 @@ def _set_out_market(state: GameState, games: Ints, seeds: Words) -> None:
     state.building_supply[:, games] = _supplies(state.config).take(drawn, axis=1)
     none = sum(1 << (BUY_FIRST + building) for building in Building if copies[building] == 0)
     state.for_sale[games] = offered & ~np.uint64(none)
-    if state.log is not None:
-        for building in NORMAL_BUILDINGS:
-            on_offer = offered & np.uint64(1 << (BUY_FIRST + building))
-            state.log.add(Event.MARKET, games.take(indices_where(on_offer)), item=int(building))
+    state.log.markets(games, offered)
 
 
 def copies_of(config: MegalandConfig) -> tuple[int, ...]:
@@ -99,5 +96,4 @@ def _draw_first_player(state: GameState, games: Ints, seeds: Words) -> None:
     else:
         first = np.full(games.size, state.config.first_player, np.int8)
     state.first_player[games] = first
-    if state.log is not None:
-        state.log.add(Event.FIRST_PLAYER, games, first)
+    state.log.add(Event.FIRST_PLAYER, games, first)

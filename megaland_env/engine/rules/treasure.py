@@ -10,7 +10,7 @@ import numpy.typing as npt
 from megaland_env.arrays import Bools, Ints, Words
 from megaland_env.cards import MAX_PLAYERS
 from megaland_env.engine import piles, rng
-from megaland_env.engine.events import NOTHING, Event
+from megaland_env.engine.events import Event
 from megaland_env.engine.piles import EMPTY
 from megaland_env.engine.state import GameState, add_at, indices_where, some
 
@@ -81,11 +81,7 @@ def _draw_one(state: GameState, games: Ints, seats: Ints, draws: Bools, words: W
     card: Words = piles.ONE_CARD.take(treasure, mode="clip")  # NO_TREASURE, an empty pile, if no card is left
     card *= draws
     totals -= piles.running_totals(card)
-    if state.log is not None:
-        drawing = indices_where(draws)
-        item = treasure.take(drawing).astype(np.int8)
-        item[item >= piles.NO_TREASURE] = NOTHING
-        state.log.add(Event.DRAW, games.take(drawing), seats.take(drawing), item)
+    state.log.draws(games, draws, seats, treasure)
     return card
 
 
@@ -102,5 +98,5 @@ def _reshuffle(state: GameState, games: Ints, draws: Bools, totals: Words, left:
     totals[empty] = piles.running_totals(state.discard.take(reshuffled))
     left[empty] = piles.last_total(totals.take(empty))
     state.discard[reshuffled] = 0
-    if state.log is not None:
-        state.log.add(Event.RESHUFFLE, games.take(empty[left.take(empty) > EMPTY]))
+    if state.log.on:
+        state.log.where(Event.RESHUFFLE, reshuffled, left.take(empty))
