@@ -20,7 +20,10 @@ PACKAGES = {
 }
 
 LAYERS = (
-    ("the vocabulary", r"megaland_env\.(actions|arrays|cards|checks|config|errors|scales|files|outside_text|extras)"),
+    (
+        "the vocabulary",
+        r"megaland_env\.(actions|arrays|cards|checks|checksums|config|errors|scales|files|outside_text|extras)",
+    ),
     ("the engine", r"megaland_env\.engine(\..*)?"),
     ("games", r"megaland_env\.(game|decisions|snapshot|replay|agent|rewards|observation(\..*)?)"),
     ("seats", r"megaland_env\.seats(\..*)?"),

@@ -13,7 +13,8 @@ code. The description says how the network is built, what its inputs and outputs
     }
 
 The weights of layer i are ``layers.i.weight`` (outputs, inputs) and ``layers.i.bias`` (outputs,), float32. The folder
-may also have ``SHA256SUMS`` with checksums of the two files, in the format of the command ``sha256sum``.
+also has ``SHA256SUMS``, the checksums of the two files in the format of the command ``sha256sum``. Policies that
+version 0.1 wrote have none, and are read without.
 
 PyTorch and safetensors are imported only when a policy is written or read.
 """
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from megaland_env import NUM_ACTIONS, action_name
+from megaland_env.checksums import CHECKSUMS_FILE, Checksums, FolderError, seal
 from megaland_env.extras import needs
 from megaland_env.files import FileError, digest, new_folder, parse_json, read_bytes
 from megaland_env.observation import FEATURES, FEATURES_VERSION
@@ -40,12 +42,11 @@ if TYPE_CHECKING:
 FORMAT = "megaland-policy/1"
 WEIGHTS_FILE = "policy.safetensors"
 DESCRIPTION_FILE = "policy.json"
-CHECKSUMS_FILE = "SHA256SUMS"
 ACTIVATION_NAMES = ("tanh", "relu")
 """Activation functions that a policy may have between its layers."""
 ACTIONS = tuple(action_name(action) for action in range(NUM_ACTIONS))
 """(40,) names of the actions, in the order of the network's outputs."""
-MOST_BYTES = {DESCRIPTION_FILE: 1 << 22, WEIGHTS_FILE: 1 << 28, CHECKSUMS_FILE: 1 << 12}
+MOST_BYTES = {DESCRIPTION_FILE: 1 << 22, WEIGHTS_FILE: 1 << 28}
 """Sizes above which a file is not read: no policy for a board game needs more, and more could fill the memory."""
 MOST_SIZES = 100
 """Most entries of ``sizes``."""
@@ -78,7 +79,6 @@ def save_policy(
     *,
     activation: str,
     provenance: Mapping[str, Any],
-    checksums: bool = False,
 ) -> Path:
     """Write a policy to the folder ``path``, durably and as a whole; an existing policy is replaced.
 
@@ -87,7 +87,6 @@ def save_policy(
         layers: the linear layers, from the features to the 40 actions.
         activation: the activation function between them, ``"tanh"`` or ``"relu"``.
         provenance: where the policy comes from; anything that ``json.dumps`` accepts.
-        checksums: whether to write ``SHA256SUMS`` too, so that ``load_policy`` detects any damage to the files.
 
     Returns:
         The folder.
@@ -118,9 +117,7 @@ def save_policy(
         # Not with the library's own writer: when the disk is full, its error is no OSError and names no file.
         (temporary / WEIGHTS_FILE).write_bytes(safetensors.torch.save(tensors))
         (temporary / DESCRIPTION_FILE).write_text(text, encoding="utf-8")
-        if checksums:
-            lines = (f"{_sha256(_read(temporary / name))}  {name}\n" for name in (DESCRIPTION_FILE, WEIGHTS_FILE))
-            (temporary / CHECKSUMS_FILE).write_text("".join(lines), encoding="utf-8")
+        seal(temporary)
         load_policy(temporary)
     return target
 
@@ -186,15 +183,13 @@ def _read(file: Path) -> bytes:
 def _read_checked(file: Path) -> bytes:
     """Read a file, and compare it with its checksum if the folder has checksums."""
     content = _read(file)
-    if file.with_name(CHECKSUMS_FILE).exists():
-        expected = f"{_sha256(content)}  {file.name}"
-        if expected not in _read(file.with_name(CHECKSUMS_FILE)).decode("utf-8", errors="replace").splitlines():
-            raise PolicyError(f"{file.name} is damaged: it does not have the checksum in {CHECKSUMS_FILE}")
+    try:
+        checksums = Checksums(file.parent)
+    except (FolderError, OSError) as error:
+        raise PolicyError(f"{CHECKSUMS_FILE} cannot be read: {error}") from None
+    if checksums.file.exists() and not checksums.agrees(file.name, digest(content)):
+        raise PolicyError(f"{file.name} is damaged: it does not have the checksum in {CHECKSUMS_FILE}")
     return content
-
-
-def _sha256(content: bytes) -> str:
-    return digest(content).removeprefix("sha256:")
 
 
 def _read_description(file: Path) -> dict[str, Any]:

@@ -22,11 +22,11 @@ import safetensors.torch
 import torch
 
 from megaland_agents.policy_file import DESCRIPTION_FILE, WEIGHTS_FILE, Layer, PolicyError, save_policy
-from megaland_agents.ppo import PPOAgent
+from megaland_agents.ppo import CHAMPION, PPOAgent
 from megaland_env import NUM_ACTIONS, MegalandConfig, MegalandGames
 from megaland_env.agent import make_agent, random_legal
+from megaland_env.checksums import CHECKSUMS_FILE, Checksums
 from megaland_env.observation import FEATURES, FEATURES_VERSION, NUM_FEATURES, encode
-from megaland_experiments.shared.checksums import Checksums
 from tests.support.threads import one_thread
 
 pytestmark = pytest.mark.usefixtures(one_thread.__name__)
@@ -44,6 +44,13 @@ def layers(*hidden: int, seed: int = 0, scale: float = 0.5) -> list[Layer]:
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
     return save_policy(tmp_path / "policy", layers(32, 16), activation="tanh", provenance={"steps": 5})
+
+
+@pytest.fixture
+def unsealed(policy: Path) -> Path:
+    """The same without checksums, as version 0.1 wrote it: a change is then seen by what has changed alone."""
+    (policy / CHECKSUMS_FILE).unlink()
+    return policy
 
 
 def some_games(players: int = 4, number: int = 60, steps: int = 40) -> MegalandGames:
@@ -160,16 +167,17 @@ def test_a_policy_is_replaced_as_a_whole(policy: Path) -> None:
     save_policy(policy, layers(8), activation="relu", provenance={"steps": 6})
     assert PPOAgent(policy).provenance == {"steps": 6}
     assert [path.name for path in policy.parent.iterdir()] == ["policy"]  # nothing is left beside it
-    assert sorted(path.name for path in policy.iterdir()) == [DESCRIPTION_FILE, WEIGHTS_FILE]
+    assert sorted(path.name for path in policy.iterdir()) == [CHECKSUMS_FILE, DESCRIPTION_FILE, WEIGHTS_FILE]
 
 
 @pytest.mark.parametrize("name", [DESCRIPTION_FILE, WEIGHTS_FILE])
 def test_damage_that_leaves_a_policy_shows_in_its_checksums(policy: Path, tmp_path: Path, name: str) -> None:
-    sealed = save_policy(tmp_path / "sealed", layers(8), activation="tanh", provenance={"a": 1}, checksums=True)
-    assert sorted(path.name for path in sealed.iterdir()) == ["SHA256SUMS", DESCRIPTION_FILE, WEIGHTS_FILE]
-    assert PPOAgent(sealed).provenance == {"a": 1}
-    Checksums(sealed).verify_all()  # the format is that of all other folders
-    for folder, refuses in ((sealed, True), (policy, False)):
+    """In every policy that is saved; one of version 0.1 has no checksums, and is read."""
+    assert sorted(path.name for path in policy.iterdir()) == [CHECKSUMS_FILE, DESCRIPTION_FILE, WEIGHTS_FILE]
+    assert PPOAgent(policy).provenance == {"steps": 5}
+    Checksums(policy).verify_all()  # the format is that of all other folders
+    old = shutil.copytree(policy, tmp_path / "old", ignore=shutil.ignore_patterns(CHECKSUMS_FILE))
+    for folder, refuses in ((policy, True), (old, False)):
         content = (folder / name).read_bytes()
         if name == WEIGHTS_FILE:
             content = content[:-4] + bytes([content[-4] ^ 1]) + content[-3:]  # a weight, in its last bit
@@ -180,14 +188,22 @@ def test_damage_that_leaves_a_policy_shows_in_its_checksums(policy: Path, tmp_pa
             PPOAgent(folder)
 
 
-def test_checksums_that_lack_a_file_or_cannot_be_read(tmp_path: Path) -> None:
-    sealed = save_policy(tmp_path / "sealed", layers(8), activation="tanh", provenance={}, checksums=True)
-    file = sealed / "SHA256SUMS"
+def test_checksums_that_lack_a_file_or_cannot_be_read(policy: Path) -> None:
+    file = policy / CHECKSUMS_FILE
     file.write_bytes(b"\xff\n")
-    refused(sealed, f"{DESCRIPTION_FILE} is damaged: it does not have the checksum in SHA256SUMS")
+    refused(policy, "SHA256SUMS cannot be read: .*SHA256SUMS")
+    for content in ("", f"{'0' * 64}  {WEIGHTS_FILE}\n"):
+        file.write_text(content)
+        refused(policy, f"{DESCRIPTION_FILE} is damaged: it does not have the checksum in SHA256SUMS")
     file.unlink()
     file.mkdir()
-    refused(sealed, "SHA256SUMS cannot be read: .*is not a regular file")
+    refused(policy, "SHA256SUMS cannot be read: .*is not a regular file")
+
+
+def test_the_champion_has_checksums() -> None:
+    """The two files of the policy that comes with the package, and the list is not older than they are."""
+    assert sorted(Checksums(CHAMPION)) == [DESCRIPTION_FILE, WEIGHTS_FILE]
+    Checksums(CHAMPION).verify_all()
 
 
 def test_a_policy_replaces_no_file(tmp_path: Path) -> None:
@@ -266,11 +282,13 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
     refused(tmp_path, "its format is None; it must be 'megaland-policy/1'")
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_a_missing_file(policy: Path) -> None:
     (policy / WEIGHTS_FILE).unlink()
     refused(policy, "policy.safetensors cannot be read: No such file")
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_links_to_nowhere(policy: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "gone")
@@ -287,12 +305,14 @@ def test_links_to_nowhere(policy: Path, tmp_path: Path) -> None:
         refused(policy, f"{name} cannot be read: .*{name} is not a regular file")
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_who_names_the_run_is_told_where_its_policy_is(policy: Path, tmp_path: Path) -> None:
     shutil.copytree(policy, tmp_path / "run" / "policy")
     with pytest.raises(PolicyError, match=r"policy\.json cannot be read.*; the policy of that run is at .*run/policy"):
         PPOAgent(tmp_path / "run")
 
 
+@pytest.mark.usefixtures("unsealed")
 @pytest.mark.parametrize("left", [0, 7, 100, 5000, -1])
 def test_cut_off_weights(policy: Path, left: int) -> None:
     file = policy / WEIGHTS_FILE
@@ -300,6 +320,7 @@ def test_cut_off_weights(policy: Path, left: int) -> None:
     refused(policy, "policy.safetensors is damaged")
 
 
+@pytest.mark.usefixtures("unsealed")
 @pytest.mark.parametrize("length", [0, 1, 50, 10**8 + 1, 2**63 - 1, 2**64 - 1])
 def test_a_header_of_another_length(policy: Path, length: int) -> None:
     file = policy / WEIGHTS_FILE
@@ -307,6 +328,7 @@ def test_a_header_of_another_length(policy: Path, length: int) -> None:
     refused(policy, "policy.safetensors is damaged")
 
 
+@pytest.mark.usefixtures("unsealed")
 @pytest.mark.parametrize(
     "change",
     [
@@ -330,12 +352,14 @@ def test_a_header_that_was_altered(policy: Path, change: Callable[[dict[str, Any
     refused(policy, "policy.safetensors is damaged")
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_more_behind_the_weights(policy: Path) -> None:
     with (policy / WEIGHTS_FILE).open("ab") as file:
         file.write(b"import os")
     refused(policy, "policy.safetensors is damaged")
 
 
+@pytest.mark.usefixtures("unsealed")
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -357,6 +381,7 @@ def test_a_description_that_is_none(policy: Path, content: bytes, message: str) 
     refused(policy, f"policy.json is damaged: .*{message}")
 
 
+@pytest.mark.usefixtures("unsealed")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -392,6 +417,7 @@ def test_weights_that_do_not_fit(policy: Path, change: Callable[[dict[str, torch
     refused(policy, message)
 
 
+@pytest.mark.usefixtures("unsealed")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -451,6 +477,7 @@ class Trap:
         return (Path.touch, (self.file,))
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_a_pickle_is_not_executed(policy: Path, tmp_path: Path) -> None:
     sprung, weights, description = tmp_path / "sprung", policy / WEIGHTS_FILE, policy / DESCRIPTION_FILE
     for protocol in (0, pickle.HIGHEST_PROTOCOL):  # the first is text
@@ -474,6 +501,7 @@ def test_a_pickle_is_not_executed(policy: Path, tmp_path: Path) -> None:
     assert not sprung.exists()
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_nothing_is_executed_and_no_memory_is_taken(policy: Path, tmp_path: Path) -> None:
     """A policy that fits, pickles, files that say they are huge, that are huge, that never end, or never begin."""
     for name in ("pickle", "declared", "long", "endless", "pipe", "text"):
@@ -536,6 +564,7 @@ assert taken < 32 * 1024, f"{taken} KiB"
     assert not (tmp_path / "sprung").exists()
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_bytes_that_were_changed_are_refused_or_harmless(policy: Path) -> None:
     """Whatever stands in the files, there is a ``PolicyError``, or an agent with finite weights."""
     numbers = random.Random(5)

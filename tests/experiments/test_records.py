@@ -23,6 +23,7 @@ import pytest
 from megaland_env import Action, Building, Decisions, Kind, LevelCard, MegalandConfig, MegalandGames, Treasure
 from megaland_env.agent import RandomAgent, make_agent
 from megaland_env.cards import LEVEL_CARDS
+from megaland_env.checksums import Checksums
 from megaland_experiments import cli
 from megaland_experiments.matches.line_ups import MIXED, make_line_ups
 from megaland_experiments.matches.playing import AgentError, play
@@ -33,7 +34,6 @@ from megaland_experiments.records import folder as records_folder
 from megaland_experiments.records import schema as record_schema
 from megaland_experiments.records.schema import IN_THE_RUN_MODEL, TABLES, building_column, columns_table
 from megaland_experiments.report import page as report
-from megaland_experiments.shared.checksums import Checksums
 from megaland_experiments.shared.run_folder import FolderError
 from tests.support.ledger import COUNTED, Ledger
 from tests.support.places import ROOT

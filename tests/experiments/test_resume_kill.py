@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import torch
 
-import megaland_experiments.shared.checksums
+import megaland_env.checksums
 import megaland_experiments.training.train
 from megaland_experiments.strength.evaluate import evaluate
 from megaland_experiments.training.checkpoints import checkpoints
@@ -47,7 +47,7 @@ def files(folder: Path) -> set[str]:
 def test_killed_before_it_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no folder of a run that could be neither begun nor resumed."""
     config = tiny(tmp_path / "run", total_steps=128, players=(2,), eval_games=0, opponents={"itself": 1.0})
-    monkeypatch.setattr(megaland_experiments.shared.checksums, "write_bytes", kill)
+    monkeypatch.setattr(megaland_env.checksums, "write_bytes", kill)
     with pytest.raises(Killed):
         train(config)
     monkeypatch.undo()

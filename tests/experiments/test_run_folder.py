@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from megaland_env.checksums import CHECKSUMS_FILE, Checksums, seal
 from megaland_experiments import cli
 from megaland_experiments.shared import run_folder
-from megaland_experiments.shared.checksums import CHECKSUMS_FILE, Checksums, seal
 from megaland_experiments.shared.output import check_writable
 from megaland_experiments.shared.run_folder import (
     FolderError,
@@ -430,7 +430,7 @@ def test_a_file_is_good_before_and_after_it_is_written_again(tmp_path: Path, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("megaland_experiments.shared.checksums.write_bytes", stop)
+        patched.setattr("megaland_env.checksums.write_bytes", stop)
         with pytest.raises(KeyboardInterrupt):
             checksums.write("result.txt", b"better")
     assert Checksums(tmp_path).read("result.txt", 100) == b"done"

@@ -20,10 +20,10 @@ import megaland_experiments.training.train
 from megaland_agents.ppo import PPOAgent
 from megaland_env import MegalandGames
 from megaland_env.agent import make_agent
+from megaland_env.checksums import Checksums
 from megaland_env.rewards import Coins, Shaped
 from megaland_env.seats.self_play import SelfPlay
 from megaland_experiments.options import Parser
-from megaland_experiments.shared.checksums import Checksums
 from megaland_experiments.shared.output import versions
 from megaland_experiments.shared.run_folder import FolderError
 from megaland_experiments.training.all_seats import AllSeatsPPO

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from megaland_env.checksums import FolderError
 from megaland_env.files import FileError, file_digest
-from megaland_experiments.shared.checksums import FolderError
 
 _VALUE = re.compile(r"=\s*([^,=]+)")
 _WEIGHTS = "*.safetensors"

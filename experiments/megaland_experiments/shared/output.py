@@ -24,10 +24,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from megaland_env.checksums import CHECKSUMS_FILE, Checksums, FolderError
 from megaland_env.files import TEMPORARY
 from megaland_env.outside_text import printable, printable_lines
 from megaland_env.render.text import show
-from megaland_experiments.shared.checksums import CHECKSUMS_FILE, Checksums, FolderError
 
 if TYPE_CHECKING:
     from rich.text import Text

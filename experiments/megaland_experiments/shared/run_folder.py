@@ -19,9 +19,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from megaland_env.checksums import AGAIN, CHECKSUMS_FILE, Checksums
+from megaland_env.checksums import FolderError as FolderError
 from megaland_env.files import REPLACED, TEMPORARY, FileError, digest, make_folder, parse_json, read_bytes
-from megaland_experiments.shared.checksums import AGAIN, CHECKSUMS_FILE, Checksums
-from megaland_experiments.shared.checksums import FolderError as FolderError
 from megaland_experiments.shared.output import json_bytes, versions
 
 LOCK_FILE = ".lock"

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from megaland_env.checksums import AGAIN
 from megaland_env.files import digest, make_folder
 from megaland_experiments.matches.arena import Chunk, Plan
 from megaland_experiments.matches.playing import Matches
-from megaland_experiments.shared.checksums import AGAIN
 from megaland_experiments.shared.run_folder import FolderError, Kind, RunFolder
 
 GAMES_FOLDER = "games"

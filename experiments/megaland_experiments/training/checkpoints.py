@@ -18,8 +18,8 @@ from typing import Any
 import torch
 
 from megaland_agents.policy_file import PolicyError
+from megaland_env.checksums import CHECKSUMS_FILE, Checksums, seal
 from megaland_env.files import new_folder, parse_json, read_bytes, read_json, remove_folder
-from megaland_experiments.shared.checksums import CHECKSUMS_FILE, Checksums, seal
 from megaland_experiments.shared.output import warn
 from megaland_experiments.training.all_seats import AllSeatsPPO
 from megaland_experiments.training.config import ITSELF

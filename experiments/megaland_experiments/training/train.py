@@ -667,7 +667,6 @@ class Training(BaseCallback):
             layers,
             activation=activation,
             provenance=provenance | {"steps": model.num_timesteps},
-            checksums=True,
         )
 
     def save(self, model: AllSeatsPPO) -> None:

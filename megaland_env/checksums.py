@@ -156,6 +156,10 @@ class Checksums:
             if self.path(name).exists():
                 self.verify(name)
 
+    def agrees(self, name: str, checksum: str) -> bool:
+        """Whether the digest of a file (``files.digest``) is in the list."""
+        return checksum.removeprefix("sha256:") in self._of.get(name, ())
+
     def compare(self, name: str, checksum: str, advice: str = AGAIN) -> None:
         """Compare the digest of a file (``files.digest``) with the list.
 
@@ -164,7 +168,7 @@ class Checksums:
         """
         if name not in self:
             raise FolderError(f"{self.path(name)} has no checksum in {self.file}: it was not finished; {advice}")
-        if checksum.removeprefix("sha256:") not in self._of[name]:
+        if not self.agrees(name, checksum):
             raise FolderError(f"{self.path(name)} is damaged: it has not the checksum in {self.file}; {advice}")
 
 
