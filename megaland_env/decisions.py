@@ -36,16 +36,16 @@ _SOAP_MAKERS = constant(NORMAL_COPIES + 1, np.uint8)  # a player owns from 0 to 
 _CHANCES_PER_SET = constant((MAX_HEARTS + 1) * (NORMAL_COPIES + 1), np.int64)
 
 
-def _chances_table() -> npt.NDArray[np.complex64]:
-    """Chances to fall (1024 * 9 * 5,) by the set of unseen cards, the number of hearts and that of Soap Makers.
+def _chances_table() -> Floats:
+    """Chances to fall (1024 * 9 * 5, 2) by the set of unseen cards, the number of hearts and that of Soap Makers.
 
-    The real part is the chance without a jump, the imaginary part that with one. Both are 0 without hearts.
+    The first column is the chance without a jump, the second that with one. Both are 0 without hearts.
     """
     unseen = np.arange(1 << NUM_LEVEL_CARDS)[:, None, None, None]
     hearts = np.arange(MAX_HEARTS + 1)[:, None, None]
     chances = fall_chance(unseen, hearts, np.arange(NORMAL_COPIES + 1)[:, None], np.arange(2))
     chances[:, 0] = 0
-    return chances.view(np.complex64).reshape(-1)
+    return chances.reshape(-1, 2)
 
 
 _CHANCES = _chances_table()
@@ -353,23 +353,23 @@ class View:
     @lazy_array
     def fall_chance(self) -> Floats:
         """(M, P) float32, chance to fall on the next level card without a jump, if in the level."""
-        return self._chances.real.T
+        return self._chances[..., 0].T
 
     @lazy_array
     def jump_fall_chance(self) -> Floats:
         """(M, P) float32, chance to fall on the next level card when jumping over it, if in the level."""
-        return self._chances.imag.T
+        return self._chances[..., 1].T
 
     @lazy_array
-    def _chances(self) -> npt.NDArray[np.complex64]:
-        """(P, M) both chances as one complex number."""
+    def _chances(self) -> Floats:
+        """(P, M, 2) both chances."""
         hearts = self.hearts.T * self.in_level.T.view(np.uint8)
         soap_makers = self._state.buildings[Building.SOAP_MAKERS].take(self._at)
         return chances_to_fall(self._each_game(self._state.unseen), hearts, soap_makers)
 
 
-def chances_to_fall(unseen: npt.NDArray[np.int16], hearts: Bytes, soap_makers: Bytes) -> npt.NDArray[np.complex64]:
-    """Chances to fall on the next level card: without a jump the real part, with one the imaginary part.
+def chances_to_fall(unseen: npt.NDArray[np.int16], hearts: Bytes, soap_makers: Bytes) -> Floats:
+    """Chances to fall on the next level card, without a jump and with one.
 
     Args:
         unseen: (M,) the level cards yet to come, bit c for card c.
@@ -377,11 +377,11 @@ def chances_to_fall(unseen: npt.NDArray[np.int16], hearts: Bytes, soap_makers: B
         soap_makers: (P, M) number of Soap Makers owned.
 
     Returns:
-        (P, M) complex64.
+        (P, M, 2) float32.
     """
     hearts *= _SOAP_MAKERS
     hearts += soap_makers
-    chances: npt.NDArray[np.complex64] = _CHANCES.take(unseen * _CHANCES_PER_SET + hearts)
+    chances: Floats = _CHANCES.take(unseen * _CHANCES_PER_SET + hearts, axis=0)
     return chances
 
 

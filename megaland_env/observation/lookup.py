@@ -246,8 +246,8 @@ class Lookup:
 
         unseen = state.unseen.take(decisions.game)
         chances = chances_to_fall(unseen, values[self._hearts] * values[self._in_level], values[self._soap_makers])
-        rows[self._fall] = chances.real
-        rows[self._jump_fall] = chances.imag
+        rows[self._fall] = chances[..., 0]
+        rows[self._jump_fall] = chances[..., 1]
 
         # In the order of ``_worked_out``: coins, the round, the lead, and the numbers of cards and types.
         players = self._starts.shape[1]
