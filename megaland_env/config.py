@@ -18,6 +18,7 @@ from megaland_env.cards import (
     STAR_COPIES,
     Building,
 )
+from megaland_env.checks import as_integer
 
 MARKET_RULES = ("spread", "random")
 PAYMENTS = ("choose", "auto")
@@ -187,8 +188,9 @@ def _market(market: Any) -> str | tuple[str, ...]:
 
 
 def _integer(name: str, value: Any, low: int, high: int, also: str = "") -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    number = as_integer(value)
+    if number is None:
         raise ConfigError(f"{name} is {value!r}; it must be an integer from {low} to {high}{also}")
-    if not low <= int(value) <= high:
+    if not low <= number <= high:
         raise ConfigError(f"{name} is {value}; it must be from {low} to {high}{also}")
-    return int(value)
+    return number

@@ -21,6 +21,7 @@ from megaland_env.cards import (
     LevelCard,
     Treasure,
 )
+from megaland_env.checks import is_integer
 from megaland_env.config import ConfigError, MegalandConfig
 from megaland_env.engine import backend, piles, rng
 from megaland_env.engine.bounds import most_coins
@@ -514,7 +515,7 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
 
 
 def _integer(value: Any, where: str, low: int, high: int) -> int:
-    good = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+    good = is_integer(value) and low <= value <= high
     _require(good, f"{where} is {value!r}; it must be an integer from {low} to {high}")
     return int(value)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 import secrets
 from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
+from megaland_env.checks import as_integer
 from megaland_env.extras import needs
 
 with needs("the PettingZoo environment", "envs"):
@@ -195,10 +195,9 @@ class PettingZooTable:
             ValueError: it is no integer.
         """
         seat = self._seat[agent]
-        try:
-            number = operator.index(action)
-        except TypeError:
-            raise ValueError(f"{agent} must give an action from 0 to {NUM_ACTIONS - 1}, not {action!r}") from None
+        number = as_integer(action)
+        if number is None:
+            raise ValueError(f"{agent} must give an action from 0 to {NUM_ACTIONS - 1}, not {action!r}")
         if 0 <= number < NUM_ACTIONS and self._masks[seat, number]:
             return number
         if self._illegal == "raise":

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from megaland_env.checks import is_integer
 from megaland_env.extras import needs
 
 with needs("the Stable-Baselines3 environment", "train"):
@@ -409,7 +410,7 @@ class MegalandVecEnv(VecEnv):
         if not len(parts) == len(numbers) == len(self._blocks):
             raise ValueError(f"the snapshot is of {len(parts)} configurations; there are {len(self._blocks)} here")
         for number in (number for each in numbers for number in each):
-            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(agents):
+            if not is_integer(number) or not 0 <= number < len(agents):
                 raise ValueError(f"the snapshot names agent {number!r}, but {len(agents)} agents were given")
         blocks = zip(self._blocks, parts, numbers, strict=True)
         prepared = [block.prepared(part, [agents[number] for number in each]) for block, part, each in blocks]

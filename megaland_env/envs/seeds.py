@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from megaland_env.checks import as_integer
 
 LARGEST_SEED = 2**64 - 1
 
@@ -25,10 +26,7 @@ def checked_seed(seed: Any, what: str = "seed", also: str = "") -> int:
     Raises:
         ValueError: it is not an integer from 0 to 2**64 - 1.
     """
-    try:
-        number = None if isinstance(seed, (bool, np.bool_)) else operator.index(seed)
-    except TypeError:
-        number = None
+    number = as_integer(seed)
     if number is None or not 0 <= number <= LARGEST_SEED:
         raise ValueError(f"{what} is {seed!r}; it must be an integer from 0 to {LARGEST_SEED} (2**64 - 1){also}")
     return number

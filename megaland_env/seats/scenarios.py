@@ -26,6 +26,7 @@ from megaland_env.cards import (
     START_HEARTS,
     LevelCard,
 )
+from megaland_env.checks import is_integer
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import View
 from megaland_env.engine import backend, rng
@@ -86,7 +87,7 @@ class RunTask:
             ("hearts", self.hearts, 1, MAX_HEARTS),
             ("jumps", self.jumps, 0, JUMP_SUPPLY),
         ):
-            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not low <= number <= high:
+            if not is_integer(number) or not low <= number <= high:
                 raise ValueError(f"{name} is {number!r}; it must be an integer from {low} to {high}")
         values = np.asarray(self.value)
         if (

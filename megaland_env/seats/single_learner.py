@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from megaland_env.actions import Kind
 from megaland_env.agent import Agent
+from megaland_env.checks import is_integer
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
 from megaland_env.engine import rng
@@ -69,12 +70,12 @@ class SingleLearnerGames:
         illegal: str = "raise",
     ) -> None:
         self.games = MegalandGames(config, num_games, reward=reward)
-        if seat is not None and not (isinstance(seat, (int, np.integer)) and 0 <= seat < self.num_players):
+        if seat is not None and not (is_integer(seat) and 0 <= seat < self.num_players):
             raise ValueError(f"seat is {seat!r}; it must be from 0 to {self.num_players - 1}, or None to draw it")
         self._reward = reward
         self._pays_at_end_only = bool(getattr(make_reward(reward), "at_end_only", False))
         self._illegal = check_illegal(illegal)
-        self._slots = Slots(self.num_players, num_games, Opponents.of(opponents), seat)
+        self._slots = Slots(self.num_players, num_games, Opponents.of(opponents), None if seat is None else int(seat))
         self.seats = self._slots.seats
         self._everyone = np.arange(num_games)
         self._seat_rows = (
@@ -338,7 +339,7 @@ class SingleLearnerGames:
         if games.config != self.config or games.num_games != self.num_games:
             raise ValueError("the snapshot is of another number of games, or of another configuration")
         replaced = snapshot["illegal_actions"]
-        if isinstance(replaced, bool) or not isinstance(replaced, int) or replaced < 0:
+        if not is_integer(replaced) or replaced < 0:
             raise ValueError(f"illegal_actions is {replaced!r}; it must be an integer from 0")
         restore_slots = self._slots.prepared(snapshot, agents)
         seats = np.asarray(snapshot["seats"])
@@ -351,6 +352,6 @@ class SingleLearnerGames:
             self.games = games
             restore_slots()
             self._find_learners()
-            self.illegal_actions = replaced
+            self.illegal_actions = int(replaced)
 
         return restore

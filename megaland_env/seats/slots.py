@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env.agent import Agent
+from megaland_env.checks import is_integer
 from megaland_env.engine import rng
 from megaland_env.seats.opponents import LEARNER, Opponents, Seating
 
@@ -151,4 +152,4 @@ def _checked(snapshot: Mapping[str, Any], name: str, shape: tuple[int, ...], low
 
 def _are_words(values: Any) -> bool:
     """Whether these are seeds, which NumPy would take for floats when some of them do not fit in 63 bits."""
-    return isinstance(values, list) and all(type(value) is int and 0 <= value < 2**64 for value in values)
+    return isinstance(values, list) and all(is_integer(value) and 0 <= value < 2**64 for value in values)

@@ -422,7 +422,7 @@ def test_an_illegal_action_changes_nothing(action: Any) -> None:
     assert everything(parallel.games) == everything(aec.games)
 
 
-@pytest.mark.parametrize("action", [None, "STAY", 1.0, [1, 2]])
+@pytest.mark.parametrize("action", [None, "STAY", 1.0, True, [1, 2]])
 def test_what_is_no_action(action: Any) -> None:
     aec, parallel = megaland_v0.env(config=SHORT), megaland_v0.parallel_env(config=SHORT)
     aec.reset(seed=0)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from megaland_env import Building, Decisions, Kind
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, JUMP, LEAVE, PASS, STAY, TRADE, TREASURE_FIRST
 from megaland_env.cards import BUILDING_COINS, NUM_BUILDINGS, NUM_TREASURES, TREASURE_COPIES
-from megaland_env.checks import is_integer
+from megaland_env.checks import is_integer, is_number
 
 Actions = npt.NDArray[np.uint8]
 
@@ -196,8 +196,7 @@ def check_chance(name: str, value: float) -> None:
     Raises:
         ValueError: it is not a number from 0 to 1.
     """
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not (number and 0 <= value <= 1):
+    if not (is_number(value) and 0 <= value <= 1):
         raise ValueError(f"{name} is {value!r}; it must be a probability from 0 to 1")
 
 

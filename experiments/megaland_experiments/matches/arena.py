@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent, make_agent
+from megaland_env.checks import check_whole
 from megaland_env.engine import rng
 from megaland_experiments.matches.executors import Tell, make_agents, run_jobs
 from megaland_experiments.matches.line_ups import LineUp
 from megaland_experiments.matches.playing import DEFAULT_BATCH, Matches, Progress, concatenate, play
-from megaland_experiments.shared.checks import check_whole
 
 PORTION_SECONDS = 30.0
 """Time that a portion should take, which is what may be lost when a run is stopped."""

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent, make_agent
+from megaland_env.checks import check_whole, is_number
 from megaland_env.engine import rng
 from megaland_env.files import make_folder
 from megaland_experiments.matches.arena import MOST_SEEDS, seeds_from
@@ -44,7 +45,6 @@ from megaland_experiments.records.schema import TABLES
 from megaland_experiments.records.simulation_options import DEFAULT_FOLDER, DEFAULT_GAMES, DEFAULT_PART, DEFAULT_PLAYERS
 from megaland_experiments.records.tables import GameRecorder, Names, tables
 from megaland_experiments.shared.agent_files import policies_of
-from megaland_experiments.shared.checks import check_whole
 from megaland_experiments.shared.output import going_on, say, screen
 from megaland_experiments.shared.progress import progress_bar
 from megaland_experiments.shared.run_folder import RunFolder, Stored, Work, claim
@@ -178,7 +178,7 @@ class SimulationPlan:
         check_whole("games", games, 1, MOST_SEEDS // len(players) - max(players))
         check_whole("part", part, 1, LARGEST_PART)
         rng.as_words([seed])
-        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+        if not is_number(share) or not 0 <= share <= 1:
             raise ValueError(f"decisions is {share!r}; it must be a share from 0 to 1")
         return cls(tuple(agents), int(games), players, int(seed), float(share), config, int(part))
 

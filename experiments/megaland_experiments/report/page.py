@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from megaland_env.checks import is_number
 from megaland_env.files import write_text
 from megaland_experiments import analysis
 from megaland_experiments.records.folder import MANIFEST_FILE, Records, load
@@ -333,7 +334,7 @@ def _table(
     for row in frame.iter_rows(named=True):
         cells = []
         for name, value in row.items():
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            number = is_number(value)
             if number and name in shares:
                 shown = percent(value)
             else:

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-import numpy as np
-
 from megaland_agents.policy_file import ACTIVATION_NAMES
 from megaland_env import MegalandConfig
+from megaland_env.checks import is_number
 from megaland_env.rewards import Reward, Shaped, make_reward
 
 ITSELF, SNAPSHOTS = "itself", "snapshots"
@@ -155,12 +154,7 @@ def as_whole_number(value: object, name: str) -> int:
     Raises:
         ValueError: the value is something else.
     """
-    if (
-        isinstance(value, (int, float, np.integer, np.floating))
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-        and value == int(value)
-    ):
+    if is_number(value) and math.isfinite(value) and value == int(value):
         return int(value)
     raise ValueError(f"{name} is {value!r}; it must be a whole number")
 
