@@ -1,7 +1,7 @@
 """Megaland as a reinforcement-learning environment: the rules, played by a batch of games.
 
-Only NumPy is needed until a module of ``megaland_env.envs`` is imported. The environments are registered with Gymnasium
-if that is installed.
+Only NumPy is needed until a module of ``megaland_env.envs`` is imported. If Gymnasium is installed, it is imported too,
+and the environments are registered with it.
 """
 
 from megaland_env.actions import NUM_ACTIONS, Action, Kind, action_name

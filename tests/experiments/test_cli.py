@@ -180,7 +180,7 @@ def test_as_a_module_and_without_heavy_imports():
         "assert cli.main(['agents']) == 0\n"
         f"assert cli.main(['evaluate', 'random', *{SMALL}]) == 0\n"
         "import megaland_experiments.strength.tournament\n"
-        "heavy = {'torch', 'stable_baselines3', 'gymnasium', 'matplotlib', 'openskill'}\n"
+        "heavy = {'torch', 'stable_baselines3', 'pettingzoo', 'matplotlib', 'openskill'}\n"
         "assert not heavy & set(sys.modules)"
     )
     root = ROOT
