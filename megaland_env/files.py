@@ -27,6 +27,9 @@ from typing import Any
 TEMPORARY, REPLACED = ".part", ".old"
 """Suffixes of files and folders being written, and of those being removed; their names also begin with a dot."""
 
+MOST_NESTED = 100
+"""Largest depth of lists and objects in a JSON file."""
+
 
 class FileError(ValueError):
     """An unreadable or invalid file; the message names the file and says why."""
@@ -288,9 +291,28 @@ def read_json(path: str | Path, most_bytes: int) -> Any:
 def parse_json(text: str, path: str | Path) -> Any:
     """Parse the text of a JSON file; a ``FileError`` that names ``path`` if it is not JSON, or nested too deeply."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        content = json.loads(text)
+    except ValueError as error:
         raise FileError(f"{path} is not JSON, or was cut short: {error}") from None
+    except RecursionError:
+        raise _too_deep(path) from None
+    # What the parser can just read would end those who work on it, such as `json.dumps` and `copy.deepcopy`.
+    if is_deeper(content, MOST_NESTED):
+        raise _too_deep(path)
+    return content
+
+
+def is_deeper(content: Any, most: int) -> bool:
+    """Whether the lists and objects of a JSON value are inside each other more than ``most`` deep."""
+    inside = [content]
+    for _ in range(most):
+        inside = [each for each in inside if isinstance(each, (dict, list))]
+        inside = [value for each in inside for value in (each.values() if isinstance(each, dict) else each)]
+    return any(isinstance(each, (dict, list)) for each in inside)
+
+
+def _too_deep(path: str | Path) -> FileError:
+    return FileError(f"{path} has lists or objects nested more than {MOST_NESTED} deep")
 
 
 def file_digest(path: str | Path, most_bytes: int) -> str:

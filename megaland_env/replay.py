@@ -34,7 +34,7 @@ from megaland_env.actions import NUM_ACTIONS, Kind, action_name
 from megaland_env.checks import is_integer
 from megaland_env.config import ConfigError, MegalandConfig
 from megaland_env.errors import IllegalActionError
-from megaland_env.files import FileError, read_json, write_text
+from megaland_env.files import MOST_NESTED, FileError, is_deeper, read_json, write_text
 from megaland_env.game import MegalandGames
 from megaland_env.outside_text import printable, quoted
 from megaland_env.rewards import Reward
@@ -117,6 +117,8 @@ class Replay:
             metadata = json.loads(json.dumps(dict(self.metadata), allow_nan=False))
         except (TypeError, ValueError, RecursionError) as error:
             raise ReplayError(f"metadata cannot be written as JSON: {error}") from None
+        if is_deeper(metadata, MOST_NESTED - 1):  # they are themselves in an object
+            raise ReplayError(f"metadata has lists or objects nested more than {MOST_NESTED - 1} deep")
         object.__setattr__(self, "metadata", metadata)
         if self.final is not None and not isinstance(self.final, dict):
             raise ReplayError(f"final is {quoted(self.final)}; it must be a snapshot or None")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -131,6 +132,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         say(f"megaland: error: {_message(error, named)}", error=True)
         return USAGE_ERROR
+    except (MemoryError, RuntimeError) as error:
+        if show_traceback or not _is_about_memory(error):
+            raise
+        say(f"megaland: error: there is not enough memory for this: {error}".removesuffix(": "), error=True)
+        return USAGE_ERROR
+
+
+def _is_about_memory(error: Exception) -> bool:
+    """Whether memory ran out, for which PyTorch has no class of errors."""
+    return isinstance(error, MemoryError) or re.search("allocate memory|not enough memory", str(error)) is not None
 
 
 def _message(error: Exception, named: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from megaland_env import replay
-from megaland_env.files import FileError, read_bytes
+from megaland_env.files import FileError, parse_json, read_bytes
 from megaland_experiments import cli
 from megaland_experiments.tuning import tune
 
@@ -43,11 +43,16 @@ def deep(path: Path) -> None:
     path.write_text(DEEP)
 
 
+def just_read(path: Path) -> None:
+    """Write JSON that Python's parser reads, and that whoever works on it cannot."""
+    path.write_text('{"format": "megaland-replay", "version": 1, "metadata": ' + "[" * 960 + "]" * 960 + "}")
+
+
 def binary(path: Path) -> None:
     path.write_bytes(b"\x80\x00")
 
 
-MAKERS = (pipe, device, giant, folder, deep, binary)
+MAKERS = (pipe, device, giant, folder, deep, just_read, binary)
 
 # The words of a command, and the file in the folder that it reads.
 READERS = {
@@ -110,6 +115,15 @@ def test_a_name_that_is_none() -> None:
     """A zero byte cannot be in a name."""
     with pytest.raises(FileError, match="null byte"):
         read_bytes("a\0b", 10)
+
+
+@pytest.mark.parametrize(("begin", "end"), ["[]", ('{"a":', "}")])
+def test_lists_and_objects_may_be_nested_a_hundred_times(begin: str, end: str) -> None:
+    for depth in (1, 100):
+        parse_json(begin * depth + "1" * (begin != "[") + end * depth, "x.json")
+    for depth in (101, 960, 100_000):
+        with pytest.raises(FileError, match=r"x.json has lists or objects nested more than 100 deep"):
+            parse_json(begin * depth + "1" * (begin != "[") + end * depth, "x.json")
 
 
 def test_errors_quote_little(tmp_path: Path) -> None:

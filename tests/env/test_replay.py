@@ -230,6 +230,7 @@ def test_replays_are_values() -> None:
         ({"metadata": []}, r"metadata is \[\]; it must be a dict"),
         ({"metadata": {"agents": {1, 2}}}, "metadata cannot be written as JSON"),
         ({"metadata": {"x": float("nan")}}, "metadata cannot be written as JSON"),
+        ({"metadata": json.loads('{"a":' * 100 + "1" + "}" * 100)}, "nested more than 99 deep"),
         ({"final": "over"}, "final is 'over'; it must be a snapshot or None"),
     ],
     ids=str,

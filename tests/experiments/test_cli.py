@@ -168,6 +168,40 @@ def test_an_agent_that_fails_is_named_and_its_own_traceback_shown(capsys):
     )
 
 
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError(), "there is not enough memory for this\n"),
+        (
+            MemoryError("Unable to allocate 18.2 TiB"),
+            "there is not enough memory for this: Unable to allocate 18.2 TiB\n",
+        ),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "not enough memory for this: Default"),
+        (RuntimeError("DefaultCPUAllocator: not enough memory: you tried"), "not enough memory for this: Default"),
+    ],
+)
+def test_too_little_memory_is_one_line(error, message, capsys, monkeypatch):
+    def fail(arguments):
+        raise error
+
+    monkeypatch.setattr("megaland_experiments.agent_list.run", fail)
+    status, _, err = outcome(capsys, "agents")
+    assert (status, err.count("\n")) == (2, 1)
+    assert err.startswith("megaland: error: ")
+    assert message in err
+    with pytest.raises(type(error)):
+        cli.main(["--traceback", "agents"])
+
+
+def test_other_errors_of_libraries_keep_their_traceback(monkeypatch):
+    def fail(arguments):
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("megaland_experiments.agent_list.run", fail)
+    with pytest.raises(RuntimeError, match="a fault"):
+        cli.main(["agents"])
+
+
 def test_interrupted(capsys):
     status, _, err = outcome(capsys, "evaluate", "tests.experiments.test_cli:Tired", *SMALL)
     assert status == 130

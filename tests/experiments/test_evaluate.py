@@ -306,6 +306,7 @@ def test_any_number_of_processes_makes_the_same_evaluation():
         ({"games": 2**40}, "games is"),
         ({"num_players": 6}, "num_players"),
         ({"workers": 0}, "workers is 0"),
+        ({"workers": 10**9}, "workers is 1000000000"),
         ({"agent": RandomAgent(), "workers": 2}, "'RandomAgent' is an object"),
         (
             {"num_players": 2, "config": MegalandConfig(num_players=3)},

@@ -555,6 +555,7 @@ def test_a_broken_agent_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ({"part": 0}, "part is 0; it must be a whole number from 1 to 65536"),
         ({"part": 100_000}, "part is 100000"),
         ({"workers": 0}, "workers is 0"),
+        ({"workers": 10**9}, "workers is 1000000000"),
         ({"workers": 1.5}, "workers is 1.5"),
     ],
 )

@@ -879,6 +879,7 @@ def test_objects_play_in_this_process_alone(tmp_path: Path) -> None:
         ({"lineups": []}, "lineups is"),
         ({"anchor": "nobody"}, "the anchor 'nobody' does not take part"),
         ({"workers": 0}, "workers is 0"),
+        ({"workers": 10**9}, "workers is 1000000000"),
     ],
 )
 def test_tournaments_without_meaning(changes: dict[str, Any], message: str) -> None:

@@ -6,11 +6,14 @@ import argparse
 import io
 import re
 import shlex
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 import megaland_experiments.training.train
+from megaland_experiments.cli import main
 from megaland_experiments.options import Parser, whole_number
 from megaland_experiments.training import options as train_options
 from megaland_experiments.training.config import PRESETS, TrainConfig, as_whole_number
@@ -137,6 +140,44 @@ def test_what_is_no_whole_number(text: str) -> None:
 def test_what_is_no_whole_number_in_python(value: object) -> None:
     with pytest.raises(ValueError, match=r"total_steps is .* it must be a whole number"):
         TrainConfig(total_steps=value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("num_envs", 1e13, "num_envs is 10000000000000; it must be a whole number from 1 to 1,048,576"),
+        ("rollout", 1e14, "rollout is .* from 1 to 16,777,216"),
+        ("seed", 5e9, "seed is 5000000000; it must be a whole number from 0 to 4,294,967,295"),
+        ("seed", -1, "seed is -1; it must be a whole number from 0"),
+        ("threads", 1e9, "threads is 1000000000; it must be a whole number from 1 to 1,024"),
+        ("total_steps", 0, "total_steps is 0; it must be a whole number from 1"),
+        ("total_steps", 10**400, "total_steps has more digits than a float can have"),
+        ("n_epochs", 1e18, "n_epochs is .* from 1 to 1,000,000,000,000,000"),
+        ("eval_games", 1e12, "eval_games is .* from 0 to 16,777,216"),
+        ("snapshots_kept", 1e9, "snapshots_kept is .* from 0 to 10,000"),
+        ("hidden", (1e9,), r"hidden is \(1000000000,\), which makes a policy of .* weights; it may have 67,092,480"),
+        ("hidden", (9000, 9000), "which makes a policy of 84,924,040 weights"),
+        ("hidden", (1,) * 99, "hidden is 99 layers, .* in at most 98 layers"),
+        ("hidden", (0,), "hidden is .* at least 1"),
+        ("gamma", "1", "gamma is '1'; it must be a number from 0 to 1"),
+        ("learning_rate", None, "learning_rate is None; it must be a number of at least 0"),
+        ("learning_rate", float("inf"), "learning_rate is inf; it must be a number of at least 0"),
+        ("opponents", {"itself": 1e308, "random": 1e308}, "each share must be a number from 0 to 1,000,000"),
+        ("opponents", {"itself": float("nan")}, "each share must be a number from 0"),
+        ("opponents", {"itself": "0.5"}, "each share must be a number from 0"),
+        ("opponents", {"itself": 1e-320}, "one share must be above 0, and their sum at least 1e-06"),
+    ],
+)
+def test_what_is_out_of_range(name: str, value: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TrainConfig(**{name: value})
+
+
+def test_absurd_sizes_make_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["--hidden", "1e9"], ["--num-envs", "1e13"], ["--opponents", "itself=1e308"]):
+        assert main(["train", *words, "--out", str(tmp_path / "run")]) == 2
+        assert capsys.readouterr().err.startswith("megaland: error: ")
+    assert not list(tmp_path.iterdir())
 
 
 def parsed(words: str) -> TrainConfig:

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -38,7 +39,7 @@ from megaland_experiments.training.config import TrainConfig
 from megaland_experiments.training.event_file import TensorBoardFile
 from megaland_experiments.training.learning_curves import curve_figure, read_curve
 from megaland_experiments.training.stopping import Stopped, StopRequest
-from megaland_experiments.training.train import Training, resume, train
+from megaland_experiments.training.train import Training, resume, start, train
 from tests.experiments.test_resume_kill import Killed, steps_and_shares
 from tests.experiments.test_train import same, tiny, write_run
 from tests.support.places import ROOT
@@ -770,6 +771,54 @@ def test_a_state_cannot_name_files_elsewhere(tmp_path: Path, monkeypatch: pytest
         state = json.loads((checkpoint / "state.json").read_text())
         state["snapshots"] = {"../../policy": 1.0}
         (checkpoint / "state.json").write_text(json.dumps(state))
+        (checkpoint / "SHA256SUMS").unlink()
+        megaland_experiments.training.checkpoints.seal(checkpoint)
+    with pytest.raises(CheckpointError, match="none of the checkpoints"):
+        resume(run)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("next_snapshot", "abc"),
+        ("next_checkpoint", 1.5),
+        pytest.param("next_anchor", 10**400, id="next_anchor-huge"),
+        ("illegal_actions", None),
+        ("recent", "abc"),
+        ("recent", [[1.0, 2.0]]),
+        ("recent", [[1.0, 2.0, float("nan")]]),
+        ("recent", 3),
+        ("played", "3"),
+        ("played", -1),
+        ("played", True),
+        ("seconds", []),
+        ("seconds", {"engine": 1.0}),
+        ("seconds", dict.fromkeys(megaland_experiments.training.train.PARTS, "abc")),
+        ("cpu_seconds", None),
+        ("cpu_seconds", float("inf")),
+        ("logged", ["a"]),
+        ("logged", {"a": []}),
+    ],
+)
+def test_a_state_of_other_types_is_damaged(tmp_path: Path, whole: Path, key: str, value: Any) -> None:
+    extra = json.loads((checkpoints(whole / "checkpoints")[-1] / "state.json").read_text())["extra"]
+    model, training = start(small(tmp_path), tmp_path)
+    training.resume(extra, model)
+    kept = ("_next_snapshot", "_next_checkpoint", "_next_anchor", "_recent", "_played", "seconds", "_logged")
+    before = {name: copy(vars(training)[name]) for name in kept}
+    with pytest.raises(CheckpointError, match="damaged"):
+        training.resume(extra | {key: value}, model)
+    assert {name: vars(training)[name] for name in before} == before
+
+
+@pytest.mark.parametrize(("key", "value"), [("steps", "12"), ("steps", -1), ("updates", 1.5), ("updates", True)])
+def test_counters_of_other_types_are_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: Any
+) -> None:
+    run = stopped_run(tmp_path / "run", monkeypatch)
+    for checkpoint in checkpoints(run / "checkpoints"):
+        state = json.loads((checkpoint / "state.json").read_text())
+        (checkpoint / "state.json").write_text(json.dumps(state | {key: value}))
         (checkpoint / "SHA256SUMS").unlink()
         megaland_experiments.training.checkpoints.seal(checkpoint)
     with pytest.raises(CheckpointError, match="none of the checkpoints"):

@@ -20,7 +20,7 @@ from megaland_env import MegalandConfig
 from megaland_env.agent import Agent, make_agent
 from megaland_env.checks import check_whole
 from megaland_env.engine import rng
-from megaland_experiments.matches.executors import Tell, make_agents, run_jobs
+from megaland_experiments.matches.executors import MOST_WORKERS, Tell, make_agents, run_jobs
 from megaland_experiments.matches.line_ups import LineUp
 from megaland_experiments.matches.playing import DEFAULT_BATCH, Matches, Progress, concatenate, play
 
@@ -183,7 +183,7 @@ def check_workers(plan: Plan, workers: int) -> None:
     Raises:
         ValueError: it is below 1, or above 1 although an agent is an object.
     """
-    check_whole("workers", workers, 1)
+    check_whole("workers", workers, 1, MOST_WORKERS)
     objects = [name for name, agent in zip(plan.names, plan.agents, strict=True) if not isinstance(agent, str)]
     if workers > 1 and objects:
         raise ValueError(

@@ -17,6 +17,9 @@ from megaland_experiments.matches.playing import SECONDS_BETWEEN_REPORTS, AgentE
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+MOST_WORKERS = 61 if sys.platform == "win32" else 1024
+"""Largest number of processes; Windows cannot wait for more than 61."""
+
 Tell = Callable[[float], None]
 """Called in a worker process, at most twice a second, with the amount of its job that is done."""
 

@@ -26,7 +26,7 @@ from megaland_env.checks import check_whole, is_number
 from megaland_env.engine import rng
 from megaland_env.files import make_folder
 from megaland_experiments.matches.arena import MOST_SEEDS, seeds_from
-from megaland_experiments.matches.executors import Tell, make_agents, run_jobs
+from megaland_experiments.matches.executors import MOST_WORKERS, Tell, make_agents, run_jobs
 from megaland_experiments.matches.line_ups import MIXED, LineUp, make_line_ups
 from megaland_experiments.matches.playing import AgentError, Progress, play
 from megaland_experiments.options import config_from, config_words
@@ -96,7 +96,7 @@ def simulate(
         ValueError: an agent is unknown, or an argument is invalid.
     """
     plan = SimulationPlan.of(agents, games, num_players, seed, decisions, config, part)
-    check_whole("workers", workers, 1)
+    check_whole("workers", workers, 1, MOST_WORKERS)
     with claim(plan.work(command), out) as folder:
         return _simulate(plan, folder, workers, progress)
 
@@ -299,7 +299,7 @@ def run(arguments: argparse.Namespace) -> int:
         config,
         arguments.part,
     )
-    check_whole("workers", arguments.workers, 1)
+    check_whole("workers", arguments.workers, 1, MOST_WORKERS)
     began = time.perf_counter()
     with claim(plan.work(_command(arguments, arguments.out)), arguments.out, DEFAULT_FOLDER) as folder:
         if folder.note:

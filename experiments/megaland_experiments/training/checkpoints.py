@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from megaland_agents.policy_file import PolicyError
+from megaland_env.checks import check_whole
 from megaland_env.checksums import CHECKSUMS_FILE, Checksums, seal
 from megaland_env.files import new_folder, parse_json, read_bytes, read_json, remove_folder
 from megaland_experiments.shared.output import warn
@@ -149,8 +150,10 @@ def load_checkpoint(checkpoint: Path, model: AllSeatsPPO, league: League) -> dic
         seated = _restore_league(league, state["snapshots"], state["seated"])
         model.games.set_opponents(league.pool())
         model.games.restore(games, [league.agent(name) for name in seated])
-        model.num_timesteps = int(state["steps"])
-        model._n_updates = int(state["updates"])
+        for name in ("steps", "updates"):
+            check_whole(name, state[name], 0)
+        model.num_timesteps = state["steps"]
+        model._n_updates = state["updates"]
         torch.set_rng_state(tensors["torch_rng_state"])
         extra: dict[str, Any] = state["extra"]
         return extra

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from itertools import pairwise
 from typing import Any
 
-from megaland_agents.policy_file import ACTIVATION_NAMES
-from megaland_env import MegalandConfig
+from megaland_agents.policy_file import ACTIVATION_NAMES, MOST_BYTES, MOST_SIZES, WEIGHTS_FILE
+from megaland_env import NUM_ACTIONS, MegalandConfig
 from megaland_env.checks import is_number
+from megaland_env.observation import FEATURES
 from megaland_env.rewards import Reward, Shaped, make_reward
+from megaland_experiments.matches.arena import MOST_SEEDS
 
 ITSELF, SNAPSHOTS = "itself", "snapshots"
 """Names among the opponents: the current policy, and the league's earlier snapshots of it."""
@@ -27,6 +30,29 @@ def shares_text(shares: Mapping[str, float]) -> str:
 def _option(default: Any, help: str) -> Any:
     """Declare a field of the configuration, with the help text of its command line option."""
     return field(default=default, metadata={"help": help})
+
+
+_MOST = 10**15
+"""Largest value of a number that neither memory nor a library limits; floats up to it count by ones."""
+_RANGES = {
+    "total_steps": (1, _MOST),
+    "seed": (0, 2**32 - 1),  # NumPy's former generator, which Stable-Baselines3 seeds too
+    "threads": (1, 1024),
+    "num_envs": (1, 2**20),
+    "rollout": (1, 2**24),
+    "batch_size": (1, _MOST),
+    "n_epochs": (1, _MOST),
+    "snapshot_every": (1, _MOST),
+    "snapshots_kept": (0, 10_000),
+    "checkpoint_every": (1, _MOST),
+    "anchor_every": (1, _MOST),
+    "anchor_games": (0, MOST_SEEDS),
+    "eval_games": (0, MOST_SEEDS),
+}
+"""The least and the largest value of each whole number."""
+_MOST_WEIGHTS = (MOST_BYTES[WEIGHTS_FILE] - 2**16) // 4  # float32, after a header
+_LEAST_SHARES, _MOST_SHARE = 1e-6, 10**6
+"""The least sum of the opponents' shares and the largest share: their ratios and sums stay accurate."""
 
 
 @dataclass(frozen=True)
@@ -89,29 +115,45 @@ class TrainConfig:
                 object.__setattr__(self, each.name, as_whole_number(value, each.name))
             elif isinstance(each.default, tuple) and isinstance(each.default[0], int):
                 object.__setattr__(self, each.name, tuple(as_whole_number(size, each.name) for size in value))
-        counts = ("total_steps", "threads", "num_envs", "rollout", "batch_size", "n_epochs")
-        for name in (*counts, "snapshot_every", "checkpoint_every", "anchor_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for name, (least, most) in _RANGES.items():
+            if not least <= getattr(self, name) <= most:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be a whole number from {least} to {most:,}")
         if not self.hidden or min(self.hidden) < 1:
             raise ValueError(f"hidden is {self.hidden}; it must be one size of at least 1 or several")
-        for name in ("seed", "anchor_games", "eval_games", "snapshots_kept"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        self._check_size_of_networks()
         for name in ("learning_rate", "clip_range", "ent_coef", "vf_coef", "max_grad_norm"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be a number of at least 0")
+            if not is_number(getattr(self, name)) or not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a number of at least 0")
         for name in ("gamma", "gae_lambda", "same_opponent_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be a number from 0 to 1")
+            if not is_number(getattr(self, name)) or not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a number from 0 to 1")
         if self.activation not in ACTIVATION_NAMES:
             raise ValueError(f"activation is {self.activation!r}; it must be one of {', '.join(ACTIVATION_NAMES)}")
-        if not all(0 <= share < math.inf for share in self.opponents.values()) or not sum(self.opponents.values()) > 0:
-            raise ValueError(f"opponents are {self.opponents}; no share may be below 0, and one must be above")
+        shares = self.opponents.values()
+        if not all(is_number(share) and 0 <= share <= _MOST_SHARE for share in shares):
+            raise ValueError(f"opponents are {self.opponents}; each share must be a number from 0 to {_MOST_SHARE:,}")
+        if sum(shares) < _LEAST_SHARES:
+            raise ValueError(
+                f"opponents are {self.opponents}; one share must be above 0, and their sum at least {_LEAST_SHARES}"
+            )
         tables = len(self.game_configs())
         if not 1 <= tables <= self.num_envs:
             raise ValueError(f"num_envs is {self.num_envs}; there are {tables} kinds of table to share them out among")
         self.reward_function()
+
+    def _check_size_of_networks(self) -> None:
+        """Check that the policy can be saved and read again.
+
+        Raises:
+            ValueError: it has too many layers or weights.
+        """
+        sizes = [len(FEATURES), *self.hidden, NUM_ACTIONS]
+        weights = sum((inputs + 1) * outputs for inputs, outputs in pairwise(sizes))
+        if len(sizes) > MOST_SIZES or weights > _MOST_WEIGHTS:
+            raise ValueError(
+                f"hidden is {self.hidden if len(sizes) <= MOST_SIZES else f'{len(self.hidden):,} layers'}, which makes "
+                f"a policy of {weights:,} weights; it may have {_MOST_WEIGHTS:,}, in at most {MOST_SIZES - 2} layers"
+            )
 
     def game_configs(self) -> list[MegalandConfig]:
         """Configurations of the full game, one for each number of players and each kind of market."""
@@ -154,8 +196,11 @@ def as_whole_number(value: object, name: str) -> int:
     Raises:
         ValueError: the value is something else.
     """
-    if is_number(value) and math.isfinite(value) and value == int(value):
-        return int(value)
+    try:
+        if is_number(value) and math.isfinite(value) and value == int(value):
+            return int(value)
+    except OverflowError:  # more digits than a float can have
+        raise ValueError(f"{name} has more digits than a float can have; it must be a smaller number") from None
     raise ValueError(f"{name} is {value!r}; it must be a whole number")
 
 

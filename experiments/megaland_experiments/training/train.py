@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import re
 import shlex
 import time
@@ -42,6 +41,7 @@ from megaland_agents.policy_file import WEIGHTS_FILE, PolicyError, activation_ty
 from megaland_agents.ppo import CHAMPION, PPOAgent
 from megaland_agents.sb3_policy import sb3_layers
 from megaland_env.agent import Agent, check_announced, names_class
+from megaland_env.checks import check_whole
 from megaland_env.files import FileError, digest, read_bytes, read_json, write_json
 from megaland_env.seats.self_play import SelfPlay
 from megaland_experiments.shared.intervals import CONFIDENCE
@@ -53,6 +53,7 @@ from megaland_experiments.shared.run_folder import (
     RunFolder,
     Work,
     claim,
+    parse_object,
     read_stored,
     reopen,
 )
@@ -82,6 +83,9 @@ from megaland_experiments.training.stopping import Stopped, StopRequest
 
 RECENT_GAMES = 1000
 """Number of the learner's last games over which the win share shown while training is averaged."""
+
+_FIGURES_OF_A_SEAT = 3  # win share, coins and rounds
+_MOST_COUNT = 2**62  # of decisions or games
 
 ANCHORS = ("threshold", "planner")
 """The agents against which the policy is measured while it learns, each in all other seats."""
@@ -317,7 +321,7 @@ def _finished_report(config: TrainConfig, owned: RunFolder) -> dict[str, Any] | 
     """The report of a finished run; None if the run is not finished."""
     if not owned.has(REPORT):
         return None
-    report: dict[str, Any] = json.loads(owned.checksums.read(REPORT, MOST_BYTES))
+    report = parse_object(owned.checksums.read(REPORT, MOST_BYTES), owned.path / REPORT)
     try:
         load_policy(owned.path / "policy")
     except PolicyError as error:
@@ -697,19 +701,27 @@ class Training(BaseCallback):
         """
         try:
             self._resume(extra, model)
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise CheckpointError(f"the checkpoint at {model.num_timesteps} steps is damaged: {error!r}") from error
 
     def _resume(self, extra: Mapping[str, Any], model: AllSeatsPPO) -> None:
+        for name in ("illegal_actions", "next_snapshot", "next_checkpoint", "next_anchor", "played"):
+            check_whole(name, extra[name], 0, _MOST_COUNT)
+        recent = np.array(extra["recent"], np.float64).reshape(-1, _FIGURES_OF_A_SEAT)
+        seconds = {part: float(extra["seconds"][part]) for part in PARTS}
+        cpu_seconds = float(extra["cpu_seconds"])
+        if not (np.isfinite(recent).all() and np.isfinite([*seconds.values(), cpu_seconds]).all()):
+            raise ValueError("recent, seconds or cpu_seconds are not finite")
+        logged = {str(name): float(value) for name, value in extra["logged"].items()}
         model.illegal_actions = extra["illegal_actions"]
         self._next_snapshot = extra["next_snapshot"]
         self._next_checkpoint = extra["next_checkpoint"]
         self._next_anchor = extra["next_anchor"]
-        self._recent.extend(extra["recent"])
+        self._recent.extend(recent.tolist())
         self._played = extra["played"]
-        self.seconds = dict(extra["seconds"])
-        self._cpu_seconds = extra["cpu_seconds"]
-        self._logged = dict(extra["logged"])
+        self.seconds = seconds
+        self._cpu_seconds = cpu_seconds
+        self._logged = logged
 
     def report(
         self, model: AllSeatsPPO, evaluations: list[dict[str, Any]], evaluation_seconds: float
