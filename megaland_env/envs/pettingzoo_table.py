@@ -26,9 +26,12 @@ from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import RENDER_MODES, render
 from megaland_env.rewards import Reward
 from megaland_env.seats.legality import check_illegal, made_legal
+from megaland_env.seats.slots import EpisodeSeeds
 
 # What an environment has from its first reset on, and no more once it is closed.
 _OF_A_GAME = "agents num_agents agent_selection rewards _cumulative_rewards terminations truncations infos".split()
+
+_ONLY = np.zeros(1, np.int64)  # the one slot of an environment
 
 Observation = dict[str, npt.NDArray[Any]]
 Info = dict[str, Any]
@@ -93,8 +96,8 @@ class PettingZooTable:
         self.state_space = spaces.Box(-1.0, 1.0, (NUM_FEATURES,), np.float32)
         self._seat = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._illegal = check_illegal(illegal)
-        self._slot_seed: int | None = None  # the last that was given to ``reset``
-        self._episode = 0  # games begun since
+        self._episodes = EpisodeSeeds(1)
+        self._has_seed = False  # since the first reset
         self._asked: list[int] = []  # the seats whose decision it is
         self._one_game = np.zeros(self.games.num_players, np.int64)
 
@@ -159,12 +162,12 @@ class PettingZooTable:
 
     def _start(self, seed: int | None) -> None:
         """Start a game: of that seed, else the one that follows; the first of all has one of the operating system."""
-        if seed is not None or self._slot_seed is None:
-            self._slot_seed = secrets.randbits(64) if seed is None else checked_seed(seed)
-            self._episode = 0
+        if seed is None and self._has_seed:
+            self.games.reset(self._episodes.next(_ONLY))
         else:
-            self._episode += 1
-        self.games.reset(rng.episode_seeds([self._slot_seed], self._episode))
+            given = secrets.randbits(64) if seed is None else checked_seed(seed)
+            self.games.reset(self._episodes.reset(_ONLY, rng.as_words([given])))
+        self._has_seed = True
         self._has_game = True
         self.agents = self.possible_agents[:]
         self.played = dict.fromkeys(self.agents, PASS)

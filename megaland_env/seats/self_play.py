@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from megaland_env.actions import Kind
 from megaland_env.agent import Agent
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
@@ -22,6 +21,7 @@ from megaland_env.engine import rng
 from megaland_env.game import MegalandGames
 from megaland_env.observation import encode
 from megaland_env.rewards import Reward, win_shares
+from megaland_env.seats.moments import carry_out
 from megaland_env.seats.opponents import LEARNER, Opponents, OpponentSpec
 from megaland_env.seats.slots import Slots, blocks_of
 
@@ -248,9 +248,8 @@ class _Tables:
         if others.size:
             actions[others] = self.slots.seating.answers(decisions[others], at[others])
         answered = perf_counter()
-        self.games.step(self.games.scatter(decisions, actions))
+        over = carry_out(self.games, decisions, actions)
         rewards = self.games.rewards.T.reshape(-1).copy()
-        over = np.flatnonzero(self.games.kind == Kind.NONE)
         moment = self._after(rewards, over)
         if over.size:
             self._start(over, self.slots.restart(over))

@@ -17,6 +17,7 @@ from megaland_env.cards import WINNING_COINS
 from megaland_env.engine import rng
 from megaland_env.rewards import win_shares
 from megaland_env.seats.asking import ask_owners, one_integer_each
+from megaland_env.seats.moments import play_on
 
 DEFAULT_BATCH = 32_768
 """Games played at once: enough for the engine to be fast; they take some tens of megabytes."""
@@ -155,20 +156,19 @@ def play(
     def ask(agent: int, own: Decisions) -> npt.NDArray[np.int64]:
         return _answers(made[agent], called[agent], own, games.seeds)
 
-    while finished < number:
-        decisions = games.decisions()
-        asked += games.active
+    def answer(decisions: Decisions) -> npt.NDArray[np.uint8]:
+        np.add(asked, games.active, out=asked)
         owners = line_ups[playing[decisions.game], decisions.seat]
         answers = ask_owners(decisions, owners, ask).astype(np.uint8)
         if watcher is not None:
             watcher.before(games, playing, decisions, answers)
-        games.step(games.scatter(decisions, answers))
+        return answers
+
+    for over in play_on(games, answer):
         if progress is not None and time.monotonic() >= next_report:
             next_report = time.monotonic() + SECONDS_BETWEEN_REPORTS
             reported = max(reported, finished + float(_played_part(games)[busy].sum()))
             progress(reported, number)
-
-        over = np.flatnonzero(busy & (games.kind == Kind.NONE))
         if not over.size:
             continue
         if watcher is not None:

@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_agents.planning.win_chance import TWO_PLAYERS
-from megaland_env import Building, Kind, MegalandConfig, MegalandGames, View
+from megaland_env import Building, Decisions, Kind, MegalandConfig, MegalandGames, View
 from megaland_env.agent import make_agent
 from megaland_env.cards import MAX_PLAYERS, MIN_PLAYERS, START_HEARTS, WINNING_COINS
 from megaland_env.engine import rng
 from megaland_env.seats.asking import ask_agents
+from megaland_env.seats.moments import play_on
 from megaland_experiments.options import Parser, whole_number
 
 Floats = npt.NDArray[np.float64]
@@ -49,15 +50,16 @@ def play(players: int, games: int, seed: int) -> tuple[Floats, Floats]:
     line_ups = np.random.default_rng(seed).integers(0, len(agents), (games, players))
     seen = np.ones(games, np.int64)
     measured, of_game = [], []
-    while (batch.kind != Kind.NONE).any():
+
+    def answer(decisions: Decisions) -> npt.NDArray[np.int64]:
+        return ask_agents(agents, decisions, line_ups[decisions.game, decisions.seat])
+
+    for _ in play_on(batch, answer):
         new = np.flatnonzero((batch.rounds > seen) & (batch.kind != Kind.NONE))
         seen[new] = batch.rounds[new]
         if new.size:
             measured.append(measures(batch.rows(new, np.zeros(new.size, np.int64)).view))
             of_game.append(new)
-        decisions = batch.decisions()
-        owners = line_ups[decisions.game, decisions.seat]
-        batch.step(batch.scatter(decisions, ask_agents(agents, decisions, owners)))
     return np.concatenate(measured), batch.win_shares[np.concatenate(of_game)]
 
 

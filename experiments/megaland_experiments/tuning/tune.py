@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from megaland_env.engine import rng
 from megaland_env.files import read_json, write_json
 from megaland_env.outside_text import printable
 from megaland_env.seats.asking import ask_agents
+from megaland_env.seats.moments import play_on
 from megaland_experiments.options import Parser, opponents_from, whole_number
 from megaland_experiments.shared.output import check_writable, decoration, going_on, say, screen
 from megaland_experiments.shared.progress import duration
@@ -160,15 +162,20 @@ def strengths(
         seeds = rng.run_seeds(seed, number // players, rng.Run.TUNING)
         batch.reset(np.tile(seeds, len(variants)))
         sits = np.tile(number % players, len(variants))  # seat of the variant: each seat once per seed
-        candidate = make(variants, games_each)
-        agents = [candidate, *opponents]
-        while len(decisions := batch.decisions()):
-            place = (decisions.seat - sits[decisions.game]) % players
-            owners = np.where(place == 0, 0, 1 + (place - 1) % len(opponents))
-            batch.step(batch.scatter(decisions, ask_agents(agents, decisions, owners)))
+        for _ in play_on(batch, partial(_answers, make(variants, games_each), opponents, sits, players)):
+            pass
         own = batch.win_shares[np.arange(sits.size), sits]
         total += players * own.reshape(len(variants), games_each).mean(axis=1)
     return total / (MAX_PLAYERS - MIN_PLAYERS + 1)
+
+
+def _answers(
+    candidate: Agent, opponents: Sequence[Agent], sits: npt.NDArray[np.int64], players: int, decisions: Decisions
+) -> npt.NDArray[np.int64]:
+    """(M,) answers where the candidate has the seats ``sits`` (N,) and the opponents follow it round the table."""
+    place = (decisions.seat - sits[decisions.game]) % players
+    owners = np.where(place == 0, 0, 1 + (place - 1) % len(opponents))
+    return ask_agents([candidate, *opponents], decisions, owners)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
