@@ -48,7 +48,7 @@ def test_files_are_synced_before_they_are_renamed_and_folders_afterwards(
 ) -> None:
     monkeypatch.setattr("megaland_experiments.strength.figures.tournament_figure", lambda result, players: None)
     monkeypatch.setattr("megaland_experiments.shared.result_files.png", lambda figure: b"a picture")
-    monkeypatch.setattr("megaland_experiments.probe.result.figures", lambda result: {})
+    monkeypatch.setattr("megaland_experiments.probe.saving.figures", lambda result: {})
     monkeypatch.chdir(tmp_path)
     synced: set[int] = set()  # files by their inodes, since they were written last
     unsafe: set[Path] = set()  # names that a power loss may take

@@ -25,6 +25,7 @@ from megaland_env.render.text import render_html
 from megaland_experiments import cli
 from megaland_experiments.shared.output import csv_cell, csv_text, in_html, in_table, say, screen
 from megaland_experiments.shared.plots import in_picture, new_figure, png
+from megaland_experiments.strength.saving import save_tournament
 from megaland_experiments.strength.tournament import tournament
 from megaland_experiments.training.config import TrainConfig
 from megaland_experiments.training.train import settings_text
@@ -216,7 +217,7 @@ def test_a_tournament_of_hostile_names(agents: list[str], tmp_path: Path, capfd:
 def test_a_tournament_of_objects_with_hostile_names(tmp_path: Path) -> None:
     """A name may then be anything."""
     result = tournament({"=cmd|x": RandomAgent(), HOSTILE: RandomAgent(1)}, num_players=2, games=4)
-    result.save(tmp_path)
+    save_tournament(result, tmp_path)
     text = (tmp_path / "ratings.csv").read_text(encoding="utf-8")
     assert "'=cmd|x" in text
     assert is_safe(text)

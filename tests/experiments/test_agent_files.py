@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from megaland_agents.ppo import CHAMPION
+from megaland_env.checksums import seal
 from megaland_env.files import digest
 from megaland_experiments import cli
 from megaland_experiments.shared.agent_files import policies_of
@@ -36,7 +37,7 @@ def test_a_policy_that_was_trained_again_is_other_work(
 ) -> None:
     monkeypatch.setattr("megaland_experiments.strength.figures.tournament_figure", lambda result, players: None)
     monkeypatch.setattr("megaland_experiments.shared.result_files.png", lambda figure: b"")
-    monkeypatch.setattr("megaland_experiments.probe.result.figures", lambda result: {})
+    monkeypatch.setattr("megaland_experiments.probe.saving.figures", lambda result: {})
     out = str(tmp_path / "out")
     words = [*command.split(), f"ppo:path={policy}", "--players", "2", "--games", "2", "--max-rounds", "2"]
     assert cli.main([*words, "--out", out]) == 0
@@ -46,5 +47,6 @@ def test_a_policy_that_was_trained_again_is_other_work(
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1  # the last weight is a little different
     weights.write_bytes(content)
+    seal(policy)
     assert cli.main([*words, "--out", out]) == 2
     assert "policies is {" in capsys.readouterr().err

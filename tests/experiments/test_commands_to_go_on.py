@@ -27,7 +27,7 @@ def test_it_asks_for_the_same_work(
 ) -> None:
     monkeypatch.setattr("megaland_experiments.strength.figures.tournament_figure", lambda result, players: None)
     monkeypatch.setattr("megaland_experiments.shared.result_files.png", lambda figure: b"")
-    monkeypatch.setattr("megaland_experiments.probe.result.figures", lambda result: {})
+    monkeypatch.setattr("megaland_experiments.probe.saving.figures", lambda result: {})
     monkeypatch.chdir(tmp_path)
     with full_disk(2):  # the settings file and its checksum
         assert cli.main([command, *WORDS[command]]) == 2

@@ -8,14 +8,15 @@ import sys
 import pytest
 
 from megaland_experiments import probe, records
-from megaland_experiments.probe import command, result
+from megaland_experiments.probe import command, result, saving
 from megaland_experiments.records import folder, simulation
 
 
 def test_the_short_paths_are_the_objects_of_the_modules() -> None:
     assert (records.load, records.can, records.Records) == (folder.load, folder.can, folder.Records)
     assert records.simulate is simulation.simulate
-    assert (probe.probe, probe.Probe, probe.load_probe) == (command.probe, result.Probe, result.load_probe)
+    assert (probe.probe, probe.Probe) == (command.probe, result.Probe)
+    assert (probe.load_probe, probe.save_probe) == (saving.load_probe, saving.save_probe)
 
 
 @pytest.mark.parametrize("package", [records, probe], ids=["records", "probe"])

@@ -21,10 +21,10 @@ from megaland_env.agent import Agent, RandomAgent
 from megaland_env.engine import rng
 from megaland_experiments import cli
 from megaland_experiments.matches.playing import AgentError, play
-from megaland_experiments.probe import Probe, load_probe, probe
+from megaland_experiments.probe import Probe, load_probe, probe, save_probe
 from megaland_experiments.probe.decisions import Decided, DecisionRecorder
 from megaland_experiments.probe.measures import UNDER_THE_CARD, damages, next_cards, token_worth, under_the_card, worths
-from megaland_experiments.probe.result import PROBE
+from megaland_experiments.probe.saving import PROBE
 from megaland_experiments.shared.run_folder import FolderError, Work, claim
 from tests.support.tables import LEVEL_CARDS, seed_for, state
 
@@ -68,7 +68,7 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures take seconds, so where nobody looks at them they are left empty."""
     monkeypatch.setattr("megaland_experiments.shared.result_files.png", lambda figure: b"")
     monkeypatch.setattr(
-        "megaland_experiments.probe.result.figures", lambda result: dict.fromkeys(PICTURES, lambda: None)
+        "megaland_experiments.probe.saving.figures", lambda result: dict.fromkeys(PICTURES, lambda: None)
     )
 
 
@@ -356,7 +356,7 @@ def test_a_single_seed_has_no_interval() -> None:
 
 def test_the_files(both: tuple[Probe, dict[str, Counter[Any]]], tmp_path: Path) -> None:
     result, _ = both
-    files = result.save(tmp_path / "a" / "b")
+    files = save_probe(result, tmp_path / "a" / "b")
     there = {file.name for file in (tmp_path / "a" / "b").iterdir()}
     assert {file.name for file in files} | {"settings.json", "SHA256SUMS", ".lock"} == there
     written = json.loads(files[0].read_text())
@@ -450,10 +450,10 @@ def test_any_damage_is_named(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_pictures")
 def test_results_are_not_saved_over_others(tmp_path: Path) -> None:
     one, other = (probe(RandomAgent(seed), games=4, config=SHORT) for seed in (0, 1))
-    one.save(tmp_path)
-    one.save(tmp_path)
+    save_probe(one, tmp_path)
+    save_probe(one, tmp_path)
     with pytest.raises(FolderError, match="holds other results of the same settings"):
-        other.save(tmp_path)
+        save_probe(other, tmp_path)
     assert load_probe(tmp_path).tables() == json.loads(json.dumps(one.tables()))
 
 

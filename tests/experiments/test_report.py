@@ -16,6 +16,7 @@ from megaland_experiments import analysis, cli
 from megaland_experiments.records import simulate
 from megaland_experiments.records.folder import Records
 from megaland_experiments.report import page as report
+from megaland_experiments.strength.saving import save_tournament
 from megaland_experiments.strength.tournament import tournament
 
 ALONE = {"meta", "img", "br", "link"}
@@ -107,7 +108,7 @@ def test_two_games_are_enough_for_a_page(tmp_path: Path) -> None:
 def test_the_page_of_a_tournament(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     agents = {"<b>bold</b> & Co": "threshold", "random": "random"}
     result = tournament(agents, num_players=[2, 3], games=60)
-    result.save(tmp_path)
+    save_tournament(result, tmp_path)
     assert cli.main(["report", str(tmp_path), "--out", str(tmp_path / "page.html")]) == 0
     assert str(tmp_path / "page.html") in capsys.readouterr().out
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -149,7 +150,7 @@ def test_the_page_of_a_tournament_of_0_1_comes_with_a_warning(
 def test_a_finished_file_of_a_folder_is_not_replaced_by_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tournament(["random", "threshold"], num_players=2, games=8).save(tmp_path / "t")
+    save_tournament(tournament(["random", "threshold"], num_players=2, games=8), tmp_path / "t")
     before = (tmp_path / "t" / "results.json").read_bytes()
     words = ["report", str(tmp_path / "t"), "--out", str(tmp_path / "t" / "results.json")]
     assert cli.main(words) == 2
@@ -160,7 +161,7 @@ def test_a_finished_file_of_a_folder_is_not_replaced_by_a_page(
 
 
 def test_a_full_disk_is_one_line(tmp_path: Path, full_disk: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    tournament(["random", "threshold"], num_players=2, games=8).save(tmp_path / "t")
+    save_tournament(tournament(["random", "threshold"], num_players=2, games=8), tmp_path / "t")
     with full_disk(0):
         assert cli.main(["report", str(tmp_path / "t")]) == 2
     page = tmp_path / "t" / "report.html"

@@ -35,7 +35,9 @@ from megaland_experiments.shared.intervals import difference_found, difference_i
 from megaland_experiments.shared.run_folder import Work, claim
 from megaland_experiments.strength import figures as arena_figure
 from megaland_experiments.strength.folder import TOURNAMENT, ArenaFolder, FolderError, _name
-from megaland_experiments.strength.tournament import Tournament, load_tournament, tournament
+from megaland_experiments.strength.result import Tournament
+from megaland_experiments.strength.saving import load_tournament, save_tournament
+from megaland_experiments.strength.tournament import tournament
 from tests.support.places import ROOT
 
 SHORT = MegalandConfig(max_rounds=3)
@@ -761,10 +763,10 @@ def test_any_damage_to_results_is_named(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_pictures")
 def test_results_are_not_saved_over_others(tmp_path: Path) -> None:
     one, other = (tournament({"mine": RandomAgent(k), "yours": "random"}, **ONCE) for k in (1, 2))
-    one.save(tmp_path)
-    one.save(tmp_path)
+    save_tournament(one, tmp_path)
+    save_tournament(one, tmp_path)
     with pytest.raises(FolderError, match="holds other results of the same settings"):
-        other.save(tmp_path)
+        save_tournament(other, tmp_path)
     assert load_tournament(tmp_path) == one
     with pytest.raises(FolderError, match="holds a tournament with other settings"):
         tournament(["random", "threshold"], out=tmp_path, **ONCE)
@@ -858,7 +860,7 @@ def test_objects_play_in_this_process_alone(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a folder cannot say who 'mine' was"):
         tournament(agents, out=tmp_path / "run", **games)
     assert not (tmp_path / "run").exists()
-    saved = {path.name for path in result.save(tmp_path / "saved")}
+    saved = {path.name for path in save_tournament(result, tmp_path / "saved")}
     assert {path.name for path in (tmp_path / "saved").iterdir()} == saved | {"settings.json", "SHA256SUMS", ".lock"}
 
 

@@ -1,4 +1,5 @@
-"""Measuring what decisions an agent makes: ``probe`` plays and measures, and ``load_probe`` reads what was saved. ::
+"""Measuring what decisions an agent makes: ``probe`` plays and measures, and ``load_probe`` reads what
+``save_probe`` wrote. ::
 
     from megaland_experiments.probe import probe
 
@@ -14,8 +15,11 @@ from megaland_experiments.shared.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from megaland_experiments.probe.command import probe
-    from megaland_experiments.probe.result import Probe, load_probe
+    from megaland_experiments.probe.result import Probe
+    from megaland_experiments.probe.saving import load_probe, save_probe
 else:
-    __getattr__ = lazy_names(__name__, {"Probe": "result", "load_probe": "result", "probe": "command"})
+    __getattr__ = lazy_names(
+        __name__, {"Probe": "result", "load_probe": "saving", "probe": "command", "save_probe": "saving"}
+    )
 
-__all__ = ["Probe", "load_probe", "probe"]
+__all__ = ["Probe", "load_probe", "probe", "save_probe"]

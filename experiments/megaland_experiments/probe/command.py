@@ -30,7 +30,8 @@ from megaland_experiments.options import (
 )
 from megaland_experiments.probe.decisions import DecisionRecorder
 from megaland_experiments.probe.measures import Row, Tally, tables, tally
-from megaland_experiments.probe.result import PROBE, RESULTS_FILE, Probe, results_in
+from megaland_experiments.probe.result import Probe
+from megaland_experiments.probe.saving import PROBE, RESULTS_FILE, results_in, write_probe
 from megaland_experiments.probe.screen import show
 from megaland_experiments.shared.agent_files import policies_of
 from megaland_experiments.shared.output import going_on, need, say, screen
@@ -194,7 +195,7 @@ def run(arguments: argparse.Namespace) -> int:
             how = f"{result.settings['games']:,} games, {time.perf_counter() - began:.1f} s"
         try:
             with going_on(f"to go on: {_command(arguments, folder.path)}"):
-                files = result.write(folder)
+                files = write_probe(result, folder)
         finally:  # the disk may be full
             show(result, console)
     names = ", ".join(file.name for file in files)

@@ -27,7 +27,8 @@ from megaland_experiments.shared.plots import POINTS, png
 from megaland_experiments.shared.progress import Told, progress_bar
 from megaland_experiments.strength.figures import tournament_figure
 from megaland_experiments.strength.folder import TOURNAMENT
-from megaland_experiments.strength.tournament import RESULTS_FILE, Tournament, load_tournament
+from megaland_experiments.strength.result import Tournament
+from megaland_experiments.strength.saving import RESULTS_FILE, load_tournament
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

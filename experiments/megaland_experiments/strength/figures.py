@@ -22,7 +22,7 @@ from megaland_experiments.shared.plots import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from megaland_experiments.strength.tournament import Tournament
+    from megaland_experiments.strength.result import Tournament
 
 ROW_HEIGHT = 0.42  # inches
 

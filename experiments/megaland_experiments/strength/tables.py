@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from megaland_experiments.strength.tournament import Tournament
+    from megaland_experiments.strength.result import Tournament
 
 PARTIAL_LIMIT = 60
 """Most rows of finished line-ups that are shown when a tournament is stopped."""

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from megaland_env import MegalandConfig
@@ -30,143 +29,22 @@ from megaland_experiments.options import (
     config_words,
 )
 from megaland_experiments.shared.agent_files import policies_of
-from megaland_experiments.shared.output import going_on, need, say, screen, versions
+from megaland_experiments.shared.output import going_on, need, say, screen
 from megaland_experiments.shared.progress import progress_bar
-from megaland_experiments.shared.result_files import write_results
 from megaland_experiments.shared.run_folder import (
-    AGAIN,
-    FIRST_VERSION,
-    Checksums,
-    FolderError,
     RunFolder,
-    Stored,
     Work,
     claim,
-    parse_object,
-    read_object,
-    read_stored,
-    warn_if_old,
 )
 from megaland_experiments.strength.folder import TOURNAMENT, ArenaFolder
 from megaland_experiments.strength.ratings import ANCHOR_RATING
-from megaland_experiments.strength.results import Played, Row, Summary, check_results, line_up_rows
+from megaland_experiments.strength.result import TABLES, Tournament
+from megaland_experiments.strength.results import Played, Row, Summary, line_up_rows
+from megaland_experiments.strength.saving import RESULTS_FILE, results_in, write_tournament
 
 DEFAULT_GAMES = 2000
 DEFAULT_PLAYERS = 4
 DEFAULT_FOLDER = "runs/tournament"
-RESULTS_FILE = "results.json"
-
-
-@dataclass(frozen=True)
-class Tournament:
-    """The results of a tournament: tables, each a list of rows as ``pandas.DataFrame`` takes it.
-
-    They follow from the settings alone.
-
-    Shares are win shares: a shared win counts 1 / number of winners, a truncated game 0. ``low`` and ``high`` are 95 %
-    confidence intervals with a seed as the unit. ``par`` is 1 / P, the share among equals. Where a table has the column
-    ``kind``, an agent counts in ``pairs`` when it sits alone against P - 1 of another, and in ``mixed`` in every seat.
-
-    Attributes:
-        settings: what was played.
-        ratings: by number of players and agent: ``rating, low, high``, the anchor at 1000 (ratings.py); best first.
-        standings: by number of players, kind and agent: ``win_share, low, high, par``, and the means over its games of
-            ``coins``, ``place`` (by coins; equals share the better place), ``decisions``, ``rounds`` and ``truncated``.
-        head_to_head: by number of players and two agents: ``win_share, low, high`` of the agent alone against P - 1 of
-            the opponent, and ``ahead``, the share of common tables at which it had more coins; equal coins count half.
-        differences: by number of players, kind and two agents: ``difference, low, high`` of their win shares, each in
-            the other's place among the same others, on the same seeds; ``deviation``, its standard deviation from seed
-            to seed, and ``unpaired_deviation``, the same if the two had played on different seeds; ``games_needed`` in
-            each line-up to find a difference of three points four times out of five. If all their tables have both
-            agents, the win shares are those at these tables.
-        line_ups: by line-up and agent in it: ``seats``, ``games``, ``win_share, low, high`` of one seat, ``coins``,
-            ``place``, ``truncated``.
-        seats: by number of players and ``by``: the win share of each ``seat``, and of each place in the ``turn`` order
-            of the first round, over all games. All agents sit in all seats equally often.
-    """
-
-    settings: Row
-    ratings: list[Row]
-    standings: list[Row]
-    head_to_head: list[Row]
-    differences: list[Row]
-    line_ups: list[Row]
-    seats: list[Row]
-
-    def tables(self) -> dict[str, list[Row]]:
-        """The tables by their names."""
-        return {name: getattr(self, name) for name in _TABLES}
-
-    def to_dict(self) -> Row:
-        """The settings, the tables and the versions, as ``json.dumps`` takes them."""
-        return {"settings": self.settings, **self.tables(), "versions": versions()}
-
-    def save(self, folder: str | Path) -> list[Path]:
-        """Write ``results.json``, a CSV file for each table, and a picture for each number of players.
-
-        A folder that holds something else, or other results, is refused (run_folder.py).
-
-        Returns:
-            The paths of the files.
-
-        Raises:
-            FolderError: the folder holds something else, or is in use.
-            OSError: a file cannot be written.
-        """
-        with claim(Work(TOURNAMENT, self.settings), folder) as owned:
-            if owned.has(RESULTS_FILE) and _results_in(owned.stored).tables() != self.tables():
-                raise FolderError(f"{folder} holds other results of the same settings; name another folder")
-            return self._write(owned)
-
-    def _write(self, folder: RunFolder) -> list[Path]:
-        """Write the files that are missing in a folder that this process owns."""
-        from megaland_experiments.strength.figures import tournament_figure
-
-        pictures = {
-            f"players-{players}.png": partial(tournament_figure, self, players) for players in self.settings["players"]
-        }
-        return write_results(folder, RESULTS_FILE, self.to_dict(), self.tables(), pictures)
-
-
-_TABLES = ("ratings", "standings", "head_to_head", "differences", "line_ups", "seats")
-_MOST_BYTES_OF_RESULTS = 2**28
-
-
-def load_tournament(folder: str | Path) -> Tournament:
-    """Read the results of a finished tournament.
-
-    Folders that version 0.1 wrote are read with a warning: they have no checksums.
-
-    Raises:
-        FolderError: the folder holds no finished tournament, or a damaged one.
-        OSError: it cannot be read.
-    """
-    path = Path(folder)
-    if (path / RESULTS_FILE).exists() and not (path / TOURNAMENT.file).exists():  # saved from Python by version 0.1
-        stored = Stored({}, FIRST_VERSION, True, Checksums(path))
-    else:
-        stored = read_stored(path, TOURNAMENT)
-    result = _results_in(stored)
-    warn_if_old(path, stored)
-    return result
-
-
-def _results_in(stored: Stored) -> Tournament:
-    file = stored.checksums.path(RESULTS_FILE)
-    try:
-        if stored.is_old:
-            content = read_object(file)
-        else:
-            content = parse_object(stored.checksums.read(RESULTS_FILE, _MOST_BYTES_OF_RESULTS), file)
-    except FileNotFoundError:
-        raise FolderError(
-            f"{stored.checksums.folder} holds a tournament that is not finished: there is no {RESULTS_FILE}; "
-            f"give the command again"
-        ) from None
-    check_results(file, content)
-    if not stored.is_old and content["settings"] != stored.settings:
-        raise FolderError(f"{file} is of another tournament; {AGAIN}")
-    return Tournament(content["settings"], **{name: content[name] for name in _TABLES})
 
 
 def tournament(
@@ -199,7 +77,7 @@ def tournament(
             same, unless an agent's answers depend on the number of decisions in a call.
         batch: number of games that run at once in each process.
         out: a folder for the games and the results. Games of the same tournament in it are not played again. Agents
-            must be given by name, since a folder cannot tell which object it was; ``Tournament.save`` writes the
+            must be given by name, since a folder cannot tell which object it was; ``save_tournament`` writes the
             results of any agents.
         progress: called with the number of games played, and the total.
 
@@ -216,10 +94,10 @@ def tournament(
     need(*_NEEDED)
     with claim(entry.work, out) as folder:
         if folder.has(RESULTS_FILE):
-            return _results_in(folder.stored)
+            return results_in(folder.stored)
         store = ArenaFolder(folder, entry.plan)
         result = entry.play(workers=workers, batch=batch, store=store, progress=progress)
-        result._write(folder)
+        write_tournament(result, folder)
         return result
 
 
@@ -303,18 +181,18 @@ class Entry:
             ValueError: an agent was given as an object.
         """
         for name in self.settings.get("objects", ()):
-            raise ValueError(f"a folder cannot say who {name!r} was: name the agents, or use Tournament.save")
+            raise ValueError(f"a folder cannot say who {name!r} was: name the agents, or use save_tournament")
         return Work(TOURNAMENT, self.settings)
 
     def play(self, *, workers: int, batch: int, store: Store | None, progress: Progress | None) -> Tournament:
         """Play the games that are not in the store yet."""
         games = play_all(self.plan, workers=workers, batch=batch, store=store, progress=progress)
         played = [Played.of(self.plan, k, matches) for k, matches in enumerate(games)]
-        found: dict[str, list[Row]] = {name: [] for name in _TABLES}
+        found: dict[str, list[Row]] = {name: [] for name in TABLES}
         for players in self.settings["players"]:
             here = [table for table in played if table.players == players]
             summary = Summary(self.plan.names, here, self.settings)
-            for name in _TABLES:
+            for name in TABLES:
                 found[name] += getattr(summary, name)()
         return Tournament(self.settings, **found)
 
@@ -387,7 +265,7 @@ def _run(arguments: argparse.Namespace, entry: Entry, folder: RunFolder) -> int:
     console = screen()
     began = time.perf_counter()
     if folder.has(RESULTS_FILE):
-        result = _results_in(folder.stored)
+        result = results_in(folder.stored)
         summary = "finished before: nothing was played"
     else:
         store = ArenaFolder(folder, entry.plan)
@@ -403,7 +281,7 @@ def _run(arguments: argparse.Namespace, entry: Entry, folder: RunFolder) -> int:
         seconds = time.perf_counter() - began
         summary = f"{entry.plan.total_games:,} games, {len(entry.plan.line_ups)} different tables, {seconds:.1f} s"
     try:
-        files = result._write(folder)
+        files = write_tournament(result, folder)
     finally:  # the disk may be full
         show(result, console)
     names = ", ".join(file.name for file in files)
