@@ -36,6 +36,17 @@ def whole_number(text: str) -> int:
     raise argparse.ArgumentTypeError(f"{text!r} must be a whole number, such as 30000, 30_000 or 3e4")
 
 
+def path_name(text: str) -> str:
+    """The value of an option that is the name of a file or a folder.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is empty, as that of an unset variable of a shell is.
+    """
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
+
+
 class Several(argparse.Action):
     """Several values separated by commas or spaces, ``2,3`` or ``2 3``; stored as a tuple.
 

@@ -153,6 +153,22 @@ def test_mistakes_of_the_user_are_one_line(words, message, capsys):
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "train --out", "train --folder", "train --resume", "evaluate random --json", "tournament random hearts --out",
+        "report", "report x --out", "probe random --out", "simulate random --out", "benchmark --json",
+        "benchmark --csv", "export --out x", "export x --out", "play --replay",
+    ],
+)  # fmt: skip
+def test_an_empty_name(words, capsys):
+    """As of an unset variable of a shell."""
+    with pytest.raises(SystemExit) as left:
+        cli.main([*words.split(), ""])
+    assert left.value.code == 2
+    assert "the name is empty" in capsys.readouterr().err
+
+
 def test_a_mistake_with_its_traceback():
     with pytest.raises(ValueError, match="no agent 'nobody'"):
         cli.main(["--traceback", "evaluate", "nobody"])

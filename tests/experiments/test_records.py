@@ -515,6 +515,7 @@ def test_interrupted_it_says_how_to_go_on(tmp_path: Path) -> None:
     _, said = process.communicate(timeout=60)
     assert process.returncode == cli.INTERRUPTED
     assert f"what was played is kept in {out}; to go on: megaland simulate random threshold" in said
+    assert " --workers 1\n" in said
 
 
 class Illegal:
@@ -740,8 +741,11 @@ def test_a_part_without_its_checksum_is_played_again(
     (copied / "SHA256SUMS").write_text("".join(line for line in lines if "rounds/part-00001" not in line))
     with pytest.raises(FolderError, match="has 3 of its 4 parts; simulate again"):
         load(copied)
+    capsys.readouterr()
     assert run(*WORDS, "--out", str(copied)) == 0
     assert contents(copied) == expected
+    said = capsys.readouterr().err
+    assert f"warning: not all files of part-00001 in {copied} have a checksum in SHA256SUMS, so these games are" in said
 
 
 def test_two_processes_in_one_folder(expected: dict[str, bytes], tmp_path: Path) -> None:
@@ -777,6 +781,8 @@ def test_a_full_disk_is_one_line_with_the_command_to_go_on(
     (said,) = capsys.readouterr().err.splitlines()
     assert said.startswith(f"megaland: error: {out}/")
     assert "No space left on device; what was played is kept; to go on: megaland simulate random threshold" in said
+    assert said.endswith(f" --workers {workers}")
+    monkeypatch.undo()  # the disk has space again
     assert cli.main(shlex.split(said.partition("to go on: megaland ")[2])) == 0
     assert contents(out) == expected
 

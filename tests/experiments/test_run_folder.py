@@ -59,6 +59,15 @@ def version(monkeypatch: pytest.MonkeyPatch, now: str) -> None:
 # ------------------------------------------------------------------------------------------------------ the rule
 
 
+def test_an_empty_name_is_not_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FolderError, match="the name of the folder is empty"), claim(RED, ""):
+        pass
+    with pytest.raises(FolderError, match="the name of the file is empty"):
+        check_writable("")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_new_folder_says_what_it_holds(tmp_path: Path) -> None:
     with claim(Work(KIND, {"colour": "red"}, {"command": "paint"}), tmp_path / "a" / "b") as folder:
         assert folder.is_new

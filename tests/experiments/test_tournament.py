@@ -610,14 +610,21 @@ def test_games_of_other_tables_are_refused(tmp_path: Path) -> None:
             again.chunks()
 
 
-def test_a_file_without_a_checksum_was_not_finished(tmp_path: Path) -> None:
+def test_a_file_without_a_checksum_was_not_finished(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (matches,) = play_all(SMALL_PLAN)
     with small_folder(tmp_path) as folder:
         folder.add(Chunk(0, 0, 2), matches[:4])
-        (tmp_path / "games" / "line-up-000-seeds-0000002-00002.npz").write_bytes(b"half")
+        lost = tmp_path / "games" / "line-up-000-seeds-0000002-00002.npz"
+        lost.write_bytes(b"half")
+        (tmp_path / "games" / "mine.npz").write_bytes(b"of a user")
+    assert capsys.readouterr().err == ""
     with small_folder(tmp_path) as folder:
         assert folder.chunks() == [Chunk(0, 0, 2)]
-        assert len(list((tmp_path / "games").iterdir())) == 1
+        assert not lost.exists()
+        assert len(list((tmp_path / "games").iterdir())) == 2
+    assert capsys.readouterr().err == (
+        f"megaland: warning: {lost} had no checksum in SHA256SUMS, so these games are played again\n"
+    )
 
 
 # ------------------------------------------------------------------------------------------------------ finished

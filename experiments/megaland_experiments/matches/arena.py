@@ -8,8 +8,8 @@ ones took.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -23,6 +23,7 @@ from megaland_env.engine import rng
 from megaland_experiments.matches.executors import MOST_WORKERS, Tell, make_agents, run_jobs
 from megaland_experiments.matches.line_ups import LineUp
 from megaland_experiments.matches.playing import DEFAULT_BATCH, Matches, Progress, concatenate, play
+from megaland_experiments.shared.agent_files import check_policies
 
 PORTION_SECONDS = 30.0
 """Time that a portion should take, which is what may be lost when a run is stopped."""
@@ -59,6 +60,7 @@ class Plan:
         line_ups: the line-ups.
         games: number of games of each line-up, before it is rounded up to whole rotations.
         seed: the base seed. The i-th seed of a game is that of ``rng.run_seeds``, the same for all line-ups.
+        policies: the checksums of the policies that the agents read (``policies_of``); all processes play with these.
 
     Raises:
         ValueError: ``games`` is out of range, or ``seed`` is not an integer.
@@ -70,6 +72,7 @@ class Plan:
     line_ups: tuple[LineUp, ...]
     games: int
     seed: int
+    policies: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         most = MOST_SEEDS * min(line_up.num_players for line_up in self.line_ups)
@@ -162,10 +165,12 @@ def play_all(
     Raises:
         AgentError: an agent failed, or chose an illegal action.
         ChildProcessError: a worker process died.
+        FolderError: a policy was replaced since the plan was made.
         ValueError: there is no such agent, or an argument is invalid.
     """
     check_workers(plan, workers)
     agents = [make_agent(agent) for agent in plan.agents]  # before anything is played, also where worker processes play
+    check_policies(plan.policies, plan.agents)
     store = Memory() if store is None else store
     schedule = _Schedule(plan, store.chunks(), workers)
     tell: Progress = progress or (lambda finished, total: None)
@@ -333,7 +338,7 @@ def _begin_worker(plan: Plan, batch: int) -> Callable[[Portion, Tell], tuple[lis
 
     def play_mine(portion: Portion, tell: Tell) -> tuple[list[Matches], float]:
         if not agents:
-            agents.extend(make_agents(plan.agents))
+            agents.extend(make_agents(plan.agents, plan.policies))
         return _play_portion(plan, agents, portion, batch, lambda games, _: tell(games))
 
     return play_mine

@@ -7,13 +7,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 from megaland_env.agent import Agent, make_agent
 from megaland_experiments.matches.playing import SECONDS_BETWEEN_REPORTS, AgentError
+from megaland_experiments.shared.agent_files import check_policies
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -97,9 +98,14 @@ def run_jobs(
         raise failure
 
 
-def make_agents(agents: Sequence[str | Agent]) -> list[Agent]:
-    """Make the agents of a worker process. PyTorch gets one thread there, since the processes share the cores."""
+def make_agents(agents: Sequence[str | Agent], policies: Mapping[str, str]) -> list[Agent]:
+    """Make the agents of a worker process. PyTorch gets one thread there, since the processes share the cores.
+
+    Raises:
+        FolderError: a policy is not the one of which ``policies`` has the checksum (``check_policies``).
+    """
     made = [make_agent(agent) for agent in agents]
+    check_policies(policies, agents)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
     return made

@@ -17,6 +17,7 @@ from megaland_experiments.options import (
     add_players,
     config_from,
     opponents_from,
+    path_name,
     whole_number,
 )
 from megaland_experiments.play.match import Match, Quit, shortened
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--replay",
+        type=path_name,
         metavar="FILE",
         help="save the replay to this file, wherever the game ends; without it you are asked at the end",
     )

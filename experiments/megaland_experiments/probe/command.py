@@ -27,13 +27,14 @@ from megaland_experiments.options import (
     config_from,
     config_words,
     opponents_from,
+    path_name,
 )
 from megaland_experiments.probe.decisions import DecisionRecorder
 from megaland_experiments.probe.measures import Row, Tally, tables, tally
 from megaland_experiments.probe.result import Probe
 from megaland_experiments.probe.saving import PROBE, RESULTS_FILE, results_in, write_probe
 from megaland_experiments.probe.screen import show
-from megaland_experiments.shared.agent_files import policies_of
+from megaland_experiments.shared.agent_files import check_policies, policies_of
 from megaland_experiments.shared.output import going_on, need, say, screen
 from megaland_experiments.shared.progress import progress_bar
 from megaland_experiments.shared.run_folder import Work, claim
@@ -110,6 +111,7 @@ class _Task:
         others = [] if opponents is None else opponents_for(opponents, players)
         distinct = list({other if isinstance(other, str) else id(other): other for other in others}.values())
         cast = (0, *(1 + distinct.index(other) for other in others)) if others else (0,) * players
+        policies = policies_of(name for name in (agent, *others) if isinstance(name, str))
         recorder = DecisionRecorder(make_agent(agent))
         plan = Plan(
             agents=(recorder, *map(make_agent, distinct)),
@@ -119,6 +121,7 @@ class _Task:
             games=games,
             seed=seed,
         )
+        check_policies(policies.get("policies", {}), (agent, *others))
         games_per_seed = players if others else 1
         num_seeds = plan.num_seeds(0) if others else int(games)
         settings = {
@@ -128,7 +131,7 @@ class _Task:
             "games": num_seeds * games_per_seed,
             "seed": int(seed),
             "config": config.to_dict(),
-            **policies_of(name for name in (agent, *others) if isinstance(name, str)),
+            **policies,
         }
         return cls(recorder, plan, num_seeds, games_per_seed, settings)
 
@@ -172,7 +175,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_games(parser, DEFAULT_GAMES)
     add_seed(parser)
     parser.add_argument(
-        "--out", metavar="DIR", help=f"folder for tables and pictures ({DEFAULT_FOLDER}, or the next free name)"
+        "--out",
+        type=path_name,
+        metavar="DIR",
+        help=f"folder for tables and pictures ({DEFAULT_FOLDER}, or the next free name)",
     )
     add_config_arguments(parser)
 

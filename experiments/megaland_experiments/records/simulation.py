@@ -23,6 +23,7 @@ import numpy.typing as npt
 from megaland_env import MegalandConfig
 from megaland_env.agent import Agent, make_agent
 from megaland_env.checks import check_whole, is_number
+from megaland_env.checksums import CHECKSUMS_FILE
 from megaland_env.engine import rng
 from megaland_env.files import make_folder
 from megaland_experiments.matches.arena import MOST_SEEDS, seeds_from
@@ -44,8 +45,8 @@ from megaland_experiments.records.folder import (
 from megaland_experiments.records.schema import TABLES
 from megaland_experiments.records.simulation_options import DEFAULT_FOLDER, DEFAULT_GAMES, DEFAULT_PART, DEFAULT_PLAYERS
 from megaland_experiments.records.tables import GameRecorder, Names, tables
-from megaland_experiments.shared.agent_files import policies_of
-from megaland_experiments.shared.output import going_on, say, screen
+from megaland_experiments.shared.agent_files import check_policies, policies_of
+from megaland_experiments.shared.output import going_on, say, screen, warn
 from megaland_experiments.shared.progress import progress_bar
 from megaland_experiments.shared.run_folder import RunFolder, Stored, Work, claim
 
@@ -110,6 +111,13 @@ def _simulate(plan: SimulationPlan, folder: RunFolder, workers: int, progress: P
     for table in TABLES:
         make_folder(folder.path / table)
     left = [a_part for a_part in plan.parts if not is_whole(stored, a_part, verified=True)]
+    lost = [a_part for a_part in left if any(folder.path.joinpath(name_of(table, a_part)).exists() for table in TABLES)]
+    if lost:
+        more = f" and {len(lost) - 1} more parts" if len(lost) > 1 else ""
+        warn(
+            f"not all files of {lost[0].name}{more} in {folder.path} have a checksum in {CHECKSUMS_FILE}, so these "
+            "games are played again"
+        )
     total = sum(a_part.games for a_part in plan.parts)
     finished = total - sum(a_part.games for a_part in left)
     tell_progress: Progress = progress or (lambda finished, total: None)
@@ -126,6 +134,7 @@ def _simulate(plan: SimulationPlan, folder: RunFolder, workers: int, progress: P
 
     if workers == 1 or len(left) < 2:
         made = [make_agent(agent) for agent in plan.names.agents]
+        check_policies(stored.settings.get("policies", {}), plan.agents)
         for a_part in left:
             done(a_part, _record(plan, stored, made, a_part, under_way))
     else:
@@ -278,7 +287,7 @@ def _begin_worker(plan: SimulationPlan, stored: Stored) -> Callable[[Part, Tell]
 
     def record_mine(part: Part, under_way: Tell) -> list[tuple[str, str]]:
         if not agents:
-            agents.extend(make_agents(plan.agents))
+            agents.extend(make_agents(plan.agents, stored.settings.get("policies", {})))
         return _record(plan, stored, agents, part, under_way)
 
     return record_mine
@@ -305,7 +314,7 @@ def run(arguments: argparse.Namespace) -> int:
         if folder.note:
             say(folder.note, error=True)
         finished = folder.stored.content["rows"] is not None
-        again = f"to go on: {_command(arguments, folder.path)}"
+        again = f"to go on: {_command(arguments, folder.path)} --workers {arguments.workers}"
         try:
             with going_on(f"what was played is kept; {again}"), progress_bar("games") as progress:
                 records = _simulate(plan, folder, arguments.workers, progress)

@@ -10,6 +10,7 @@ from megaland_experiments.options import (
     add_seed,
     add_several_players,
     add_workers,
+    path_name,
     whole_number,
 )
 
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_games(parser, DEFAULT_GAMES, "for each number of players, rounded up to a multiple of it")
     parser.add_argument(
         "--out",
+        type=path_name,
         metavar="DIR",
         help=f"folder for the records; the same command continues them ({DEFAULT_FOLDER}, or the next free name)",
     )

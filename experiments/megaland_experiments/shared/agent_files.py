@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from megaland_env.checksums import FolderError
@@ -12,6 +12,25 @@ from megaland_env.files import FileError, file_digest
 _VALUE = re.compile(r"=\s*([^,=]+)")
 _WEIGHTS = "*.safetensors"
 _MOST_BYTES = 2**32
+
+
+def check_policies(recorded: Mapping[str, str], agents: Iterable[object]) -> None:
+    """Check that policies are still those that were recorded. Call it after the agents were made, in each process.
+
+    Args:
+        recorded: the checksum of each path, as ``policies_of`` returned them before.
+        agents: the agents; those that are not given by name are passed over.
+
+    Raises:
+        FolderError: a policy was replaced since.
+        OSError: a policy cannot be read.
+    """
+    if not recorded:
+        return
+    now = policies_of(agent for agent in agents if isinstance(agent, str)).get("policies", {})
+    for path, checksum in recorded.items():
+        if now.get(path) != checksum:
+            raise FolderError(f"the policy {path} was replaced after the command had begun; give the command again")
 
 
 def policies_of(agents: Iterable[str]) -> dict[str, dict[str, str]]:

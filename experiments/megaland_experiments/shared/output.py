@@ -115,9 +115,11 @@ def check_writable(path: str | Path) -> None:
     """Check before the work that its result can be written: a file is made next to ``path``, and removed.
 
     Raises:
-        FolderError: ``path`` is a file of a folder that a command owns (run_folder.py).
+        FolderError: ``path`` is empty, or a file of a folder that a command owns (run_folder.py).
         OSError: no file can be written there; ``filename`` is ``path``.
     """
+    if not os.fspath(path):
+        raise FolderError("the name of the file is empty")
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "it is a folder, and must be a file", str(path))

@@ -274,6 +274,8 @@ _OTHERWISE = "name another folder, or delete this one"
 def _choose(work: Work, out: str | Path | None, default: str | Path | None, in_use: Sequence[Path]) -> tuple[Path, str]:
     """Choose the folder for some work; return it, and why it is not the default one."""
     if out is not None:
+        if not os.fspath(out):
+            raise FolderError("the name of the folder is empty")
         _has(Path(out), work)
         return Path(out), ""
     if default is None:

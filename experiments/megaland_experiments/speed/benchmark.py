@@ -54,7 +54,7 @@ from megaland_env.agent import random_legal
 from megaland_env.engine import rng
 from megaland_env.files import write_json, write_text
 from megaland_env.observation import NUM_FEATURES, encode
-from megaland_experiments.options import Several, add_several_players
+from megaland_experiments.options import Several, add_several_players, path_name
 from megaland_experiments.shared.output import check_writable, going_on, say, screen, versions
 from megaland_experiments.shared.progress import progress_bar
 
@@ -471,8 +471,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--adapters", choices=("yes", "no", "only"), default="yes", help="whether to time the adapters too (yes)"
     )
-    parser.add_argument("--json", metavar="FILE", help="write the rows to a JSON file")
-    parser.add_argument("--csv", metavar="FILE", help="write the rows of the engine to a CSV file")
+    parser.add_argument("--json", type=path_name, metavar="FILE", help="write the rows to a JSON file")
+    parser.add_argument("--csv", type=path_name, metavar="FILE", help="write the rows of the engine to a CSV file")
     parser.add_argument("--profile", action="store_true", help="show where the engine spends its time instead")
 
 

@@ -24,7 +24,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvS
 from megaland_env import NUM_ACTIONS
 from megaland_env.files import write_json
 from megaland_env.observation import NUM_FEATURES
-from megaland_experiments.options import Parser, whole_number
+from megaland_experiments.options import Parser, path_name, whole_number
 from megaland_experiments.shared.output import check_writable, screen
 from megaland_experiments.shared.progress import progress_bar
 from megaland_experiments.training.config import TrainConfig
@@ -116,7 +116,7 @@ def main() -> None:
     parser.add_argument(
         "--rounds", type=whole_number, default=3, help="rounds, each of which measures both (%(default)s)"
     )
-    parser.add_argument("--json", metavar="FILE", help="write the figures to a JSON file")
+    parser.add_argument("--json", type=path_name, metavar="FILE", help="write the figures to a JSON file")
     arguments = parser.parse_args()
     for name, least in (("steps", 4), ("rounds", 1)):
         if getattr(arguments, name) < least:

@@ -29,8 +29,10 @@ from megaland_experiments.options import (
     config_from,
     config_words,
     opponents_from,
+    path_name,
     whole_number,
 )
+from megaland_experiments.shared.agent_files import policies_of
 from megaland_experiments.shared.intervals import CONFIDENCE, share_interval
 from megaland_experiments.shared.output import check_writable, going_on, in_table, percent, percents, screen, versions
 from megaland_experiments.shared.progress import progress_bar
@@ -143,6 +145,7 @@ def evaluate(
         line_ups=(LineUp(tuple(sorted(cast)), (), orders=(cast,)),),
         games=games,
         seed=seed,
+        policies=policies_of(each for each in roster if isinstance(each, str)).get("policies", {}),
     )
     (matches,) = play_all(plan, workers=workers, batch=batch, progress=progress)
     num_seeds = plan.num_seeds(0)
@@ -224,7 +227,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of games that run at once (%(default)s)",
     )
     add_workers(parser)
-    parser.add_argument("--json", metavar="FILE", help="also write the result to this file")
+    parser.add_argument("--json", type=path_name, metavar="FILE", help="also write the result to this file")
     add_config_arguments(parser)
 
 

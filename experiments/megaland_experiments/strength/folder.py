@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from megaland_env.checksums import AGAIN
+from megaland_env.checksums import AGAIN, CHECKSUMS_FILE
 from megaland_env.files import digest, make_folder
 from megaland_experiments.matches.arena import Chunk, Plan
 from megaland_experiments.matches.playing import Matches
+from megaland_experiments.shared.output import warn
 from megaland_experiments.shared.run_folder import FolderError, Kind, RunFolder
 
 GAMES_FOLDER = "games"
@@ -54,9 +55,13 @@ class ArenaFolder:
         self._work = digest(json.dumps(folder.stored.settings, sort_keys=True).encode())
         self._games = folder.path / GAMES_FOLDER
         make_folder(self._games)
-        for file in self._games.glob("*.npz"):
-            if f"{GAMES_FOLDER}/{file.name}" not in folder.checksums:  # it was not finished
-                file.unlink()
+        names = sorted(f"{GAMES_FOLDER}/{file.name}" for file in self._games.glob("*.npz"))
+        lost = [name for name in names if name not in folder.checksums and _NAME.fullmatch(name)]
+        for name in lost:
+            (folder.path / name).unlink()
+        if lost:
+            more = f" and {len(lost) - 1} more files" if len(lost) > 1 else ""
+            warn(f"{folder.path / lost[0]}{more} had no checksum in {CHECKSUMS_FILE}, so these games are played again")
 
     @cached_property
     def _known(self) -> set[Chunk]:

@@ -27,6 +27,7 @@ from megaland_experiments.options import (
     add_workers,
     config_from,
     config_words,
+    path_name,
 )
 from megaland_experiments.shared.agent_files import policies_of
 from megaland_experiments.shared.output import going_on, need, say, screen
@@ -146,6 +147,7 @@ class Entry:
         players = list(dict.fromkeys(replace(config, num_players=number).num_players for number in listed))
         if not players:
             raise ValueError("num_players names no number of players")
+        policies = policies_of(agent for _, agent in entrants if isinstance(agent, str))
         for _, agent in entrants:
             make_agent(agent)
         plan = Plan(
@@ -155,6 +157,7 @@ class Entry:
             line_ups=tuple(table for number in players for table in make_line_ups(len(names), number, kinds)),
             games=games,
             seed=seed,
+            policies=policies.get("policies", {}),
         )
         rules = config.to_dict()
         rules.pop("num_players")
@@ -166,7 +169,7 @@ class Entry:
             "anchor": names[0] if anchor is None else anchor,
             "seed": int(seed),
             "config": rules,
-            **policies_of(agent for _, agent in entrants if isinstance(agent, str)),
+            **policies,
         }
         renamed = [name for name, agent in entrants if agent != name]
         if renamed:  # so that nobody takes these results for those of the agents with these names
@@ -232,6 +235,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_workers(parser)
     parser.add_argument(
         "--out",
+        type=path_name,
         metavar="DIR",
         help="folder for the results and the games; the same command goes on with the games that are in it "
         f"({DEFAULT_FOLDER}, or the next free name)",

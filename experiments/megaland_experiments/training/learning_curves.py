@@ -20,7 +20,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter
 from stable_baselines3.common.logger import KVWriter
 
 from megaland_env.files import read_bytes, read_text, write_text
-from megaland_experiments.options import Parser
+from megaland_experiments.options import Parser, path_name
 from megaland_experiments.shared.output import check_writable, warn
 from megaland_experiments.shared.plots import ANCHOR_COLOUR, INK, SERIES, grid, new_figure, short, write_picture
 
@@ -269,7 +269,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="LABEL=RUN",
         help="label and folder of a run; runs with the same label have the same colour",
     )
-    parser.add_argument("--out", required=True, metavar="FILE", help="PNG file to write")
+    parser.add_argument("--out", required=True, type=path_name, metavar="FILE", help="PNG file to write")
     arguments = parser.parse_args(argv)
     runs = [word.partition("=")[::2] for word in arguments.runs]
     if not all(label and run for label, run in runs):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from megaland_experiments.options import Several, whole_number
+from megaland_experiments.options import Several, path_name, whole_number
 from megaland_experiments.training.config import PRESETS, TrainConfig
 
 
@@ -16,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options: one for each field of ``TrainConfig``, ``--preset`` and ``--resume``."""
     parser.add_argument(
         "--resume",
+        type=path_name,
         metavar="RUN",
         help="go on with the run in this folder; the only other option allowed is --opponents, with the same opponents",
     )
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         option, default = f"--{each.name.replace('_', '-')}", each.default
         text = each.metadata["help"].replace("%", "%%")
         if each.name == "folder":
-            parser.add_argument("--out", option, dest="folder", help=text)
+            parser.add_argument("--out", option, dest="folder", type=path_name, help=text)
         elif isinstance(default, bool):
             parser.add_argument(option, action="store_true", default=None, help=text)
         elif each.name == "opponents":

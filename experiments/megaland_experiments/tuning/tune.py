@@ -33,7 +33,7 @@ from megaland_env.files import read_json, write_json
 from megaland_env.outside_text import printable
 from megaland_env.seats.asking import ask_agents
 from megaland_env.seats.moments import play_on
-from megaland_experiments.options import Parser, opponents_from, whole_number
+from megaland_experiments.options import Parser, opponents_from, path_name, whole_number
 from megaland_experiments.shared.output import check_writable, decoration, going_on, say, screen
 from megaland_experiments.shared.progress import duration
 
@@ -259,8 +259,10 @@ def _parsed(argv: Sequence[str] | None) -> tuple[argparse.Namespace, list[Agent]
     parser.add_argument(
         "--seed", type=whole_number, default=0, help="seed of games and search, at least 0 (%(default)s)"
     )
-    parser.add_argument("--start", metavar="FILE", help="begin with the numbers in this file of an earlier search")
-    parser.add_argument("--out", metavar="FILE", required=True, help="file to write the numbers to")
+    parser.add_argument(
+        "--start", type=path_name, metavar="FILE", help="begin with the numbers in this file of an earlier search"
+    )
+    parser.add_argument("--out", type=path_name, metavar="FILE", required=True, help="file to write the numbers to")
     arguments = parser.parse_args(argv)
     for name, least in (("games", MAX_PLAYERS), ("variants", 2), ("seed", 0)):
         if getattr(arguments, name) < least:
