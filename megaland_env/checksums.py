@@ -25,6 +25,9 @@ CHECKSUMS_FILE = "SHA256SUMS"
 MOST_BYTES = 2**32
 """Size of the largest file that is read; this package writes none that is larger."""
 
+MOST_LINES = 2**19
+"""Largest number of checksums in a list that is read; one takes 0.5 kilobytes of memory."""
+
 AGAIN = "delete it and give the command again: what it held is then made again"
 
 _MOST_BYTES_OF_LIST = 2**26
@@ -58,8 +61,11 @@ class Checksums:
         except FileError as error:
             raise FolderError(f"{error}; it is the list of checksums") from None
         # A last line without a newline was cut off while it was being written: its file is not finished.
-        *lines, rest = text.split("\n")
+        # Git and other programs may have copied the list with the line ends of Windows.
+        *lines, rest = text.replace("\r\n", "\n").split("\n")
         self._rest = rest
+        if len(lines) > MOST_LINES:
+            raise FolderError(f"{self.file} has {len(lines):,} lines; it may have {MOST_LINES:,}")
         for number, line in enumerate(lines, start=1):
             match = _LINE.fullmatch(line)
             if match is None or not _is_inside(match[2]):
@@ -164,8 +170,14 @@ class Checksums:
         """Compare the digest of a file (``files.digest``) with the list.
 
         Raises:
-            FolderError: the file has no checksum or another one; the message ends with ``advice``.
+            FolderError: there is no list, or the file has no checksum or another one; the message ends with ``advice``
+                unless the whole list is missing: then the files may be as good as they were.
         """
+        if not self.file.exists():
+            raise FolderError(
+                f"{self.folder} lacks {CHECKSUMS_FILE}, the list of its checksums; copy that file, too, from where the "
+                "folder comes from"
+            )
         if name not in self:
             raise FolderError(f"{self.path(name)} has no checksum in {self.file}: it was not finished; {advice}")
         if not self.agrees(name, checksum):

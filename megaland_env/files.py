@@ -312,7 +312,7 @@ def is_deeper(content: Any, most: int) -> bool:
 
 
 def _too_deep(path: str | Path) -> FileError:
-    return FileError(f"{path} has lists or objects nested more than {MOST_NESTED} deep")
+    return FileError(f"{path} is not JSON that can be used: lists or objects are nested more than {MOST_NESTED} deep")
 
 
 def file_digest(path: str | Path, most_bytes: int) -> str:

@@ -372,7 +372,8 @@ def test_more_behind_the_weights(policy: Path) -> None:
         (b'"megaland-policy/1"', "it holds 'megaland-policy/1'; it must hold an object"),
         (b"null", "it holds None; it must hold an object"),
         (b"NaN", "it holds nan; it must hold an object"),
-        (b"[" * 900 + b"]" * 900, "; it must hold an object"),
+        (b"[" * 100 + b"]" * 100, "; it must hold an object"),
+        (b"[" * 900 + b"]" * 900, "is not JSON .* nested more than 100 deep"),
         (b'["' + b"x" * 10**6 + b'"]', "; it must hold an object"),
     ],
 )

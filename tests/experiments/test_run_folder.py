@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from megaland_env import checksums as checksums_module
 from megaland_env.checksums import CHECKSUMS_FILE, Checksums, seal
 from megaland_experiments import cli
 from megaland_experiments.shared import run_folder
@@ -395,6 +396,34 @@ def test_damage_to_the_list_is_named_or_does_not_matter(tmp_path: Path) -> None:
         except FolderError as error:
             said = str(error)
         assert not said or CHECKSUMS_FILE in said
+
+
+def test_a_list_with_the_line_ends_of_windows(tmp_path: Path) -> None:
+    finish(tmp_path)
+    good = (tmp_path / CHECKSUMS_FILE).read_bytes()
+    (tmp_path / CHECKSUMS_FILE).write_bytes(good.replace(b"\n", b"\r\n"))
+    with claim(RED, tmp_path) as folder:
+        assert folder.has("result.txt")
+        folder.checksums.write("more.txt", b"more")
+    assert Checksums(tmp_path).read("more.txt", 100) == b"more"
+    assert Checksums(tmp_path).read("result.txt", 100) == b"done"
+
+
+def test_without_the_list_nothing_is_to_be_deleted(tmp_path: Path) -> None:
+    finish(tmp_path)
+    (tmp_path / CHECKSUMS_FILE).unlink()
+    for tried in (lambda: claim(RED, tmp_path), lambda: reopen(KIND, tmp_path)):
+        with pytest.raises(FolderError) as error, tried():
+            pass
+        assert str(error.value).startswith(f"{tmp_path} lacks SHA256SUMS, the list of its checksums; copy that file")
+        assert "delete" not in str(error.value)
+
+
+def test_a_list_of_too_many_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finish(tmp_path)
+    monkeypatch.setattr(checksums_module, "MOST_LINES", 1)
+    with pytest.raises(FolderError, match=r"SHA256SUMS has 2 lines; it may have 1"):
+        Checksums(tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
