@@ -25,11 +25,11 @@ Pile = Words
 
 _LITTLE_ENDIAN = np.dtype("<u8")
 ONES = constant(0x0101010101010101, np.uint64)
-_TOPS = constant(0x8080808080808080, np.uint64)
-_BELOW_TOPS = constant(0x7F7F7F7F7F7F7F7F, np.uint64)
+TOPS = constant(0x8080808080808080, np.uint64)
+BELOW_TOPS = constant(0x7F7F7F7F7F7F7F7F, np.uint64)
 _BYTE, _7, _8, _56 = constant(0xFF, np.uint64), constant(7, np.uint64), constant(8, np.uint64), constant(56, np.uint64)
 # Brings the lowest bit of byte i to bit 56 + i, for six bytes.
-_GATHER = constant(sum(1 << (56 - 7 * i) for i in range(NUM_TREASURES)), np.uint64)
+GATHER = constant(sum(1 << (56 - 7 * i) for i in range(NUM_TREASURES)), np.uint64)
 _SHIFTS = [constant(8 * i, np.uint64) for i in range(NUM_TREASURES)]
 
 EMPTY = constant(0, np.uint64)
@@ -73,10 +73,10 @@ def count(piles: Pile, treasure: int) -> Pile:
 
 def types(piles: Pile) -> Pile:
     """The types that are in each pile, as a set of six bits: bit i for treasure i."""
-    held = piles + _BELOW_TOPS
-    held &= _TOPS
+    held = piles + BELOW_TOPS
+    held &= TOPS
     held >>= _7
-    held *= _GATHER
+    held *= GATHER
     held >>= _56
     return held
 
@@ -88,9 +88,9 @@ def card_at(totals: Pile, positions: Pile) -> Bytes:
     does not. For an empty pile that is 8, which is not a treasure.
     """
     passed = positions * ONES
-    passed |= _TOPS
+    passed |= TOPS
     passed -= totals
-    passed &= _TOPS
+    passed &= TOPS
     number: Bytes = np.bitwise_count(passed)
     return number
 

@@ -87,8 +87,8 @@ _MODULUS = 2**64
 _GOLDEN = 0x9E3779B97F4A7C15
 
 GOLDEN = constant(_GOLDEN, np.uint64)
-_MULTIPLIER_1 = constant(0xBF58476D1CE4E5B9, np.uint64)
-_MULTIPLIER_2 = constant(0x94D049BB133111EB, np.uint64)
+MULTIPLIER_1 = constant(0xBF58476D1CE4E5B9, np.uint64)
+MULTIPLIER_2 = constant(0x94D049BB133111EB, np.uint64)
 _24, _27, _30, _31, _32 = (constant(n, np.uint64) for n in (24, 27, 30, 31, 32))
 
 
@@ -127,9 +127,9 @@ class Run(IntEnum):
 def scramble(z: Words) -> Words:
     """The finaliser of SplitMix64, elementwise. ``z`` is left as it is."""
     z = z ^ (z >> _30)
-    z *= _MULTIPLIER_1
+    z *= MULTIPLIER_1
     z ^= z >> _27
-    z *= _MULTIPLIER_2
+    z *= MULTIPLIER_2
     z ^= z >> _31
     return z
 

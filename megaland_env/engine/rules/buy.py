@@ -50,14 +50,11 @@ from megaland_env.engine.state import (
 )
 
 _NOT_FOR_SALE = 255
-_NEXT_HEART_COSTS = np.array([HEART_COSTS.get(held + 1, _NOT_FOR_SALE) for held in range(MAX_HEARTS + 1)], np.uint8)
-_MOST_CARDS = constant(max(BUILDING_COSTS), np.uint8)
+NEXT_HEART_COSTS = np.array([HEART_COSTS.get(held + 1, _NOT_FOR_SALE) for held in range(MAX_HEARTS + 1)], np.uint8)
+MOST_CARDS = constant(max(BUILDING_COSTS), np.uint8)
 # (7,): by a number of treasures, bit BUY_b is set if b costs no more.
-_AFFORDABLE = np.array(
-    [
-        sum(1 << (BUY_FIRST + b) for b in Building if BUILDING_COSTS[b] <= cards)
-        for cards in range(int(_MOST_CARDS) + 1)
-    ],
+AFFORDABLE = np.array(
+    [sum(1 << (BUY_FIRST + b) for b in Building if BUILDING_COSTS[b] <= cards) for cards in range(int(MOST_CARDS) + 1)],
     np.uint64,
 )
 _IS_STAR = np.array([building in STAR_BUILDINGS for building in Building])
@@ -107,10 +104,10 @@ def turn(state: GameState, games: Ints) -> Moves:
     home = piles.open_(hand)
     rights = wild_rights(state, at)
     usable = np.add.reduce(_usable_for_building(home, rights), axis=0, dtype=np.uint8)
-    most = np.minimum(usable, _MOST_CARDS)
+    most = np.minimum(usable, MOST_CARDS)
     legal = state.for_sale.take(games)  # B5
     legal &= ~state.bought.take(games)  # one of each type per turn
-    legal &= _AFFORDABLE.take(most)
+    legal &= AFFORDABLE.take(most)
     legal |= _hearts_for_sale(state, games, at, home, rights)
     legal |= PASS_ONLY
     if not state.config.skip_forced:
@@ -168,7 +165,7 @@ def _usable_for_building(home: Bytes, rights: WildRights | None, paid: Bytes | N
 
 def _hearts_for_sale(state: GameState, games: Ints, at: Ints, home: Bytes, rights: WildRights | None) -> Words:
     """B4, B5: the bits of the HEART actions that can be paid, with cards of one type, at least one of them real."""
-    cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
+    cost = NEXT_HEART_COSTS.take(state.max_hearts.take(at))
     if rights is None:
         can_pay = home >= cost
     else:
@@ -191,7 +188,7 @@ def buy(state: GameState, games: Ints, chosen: Bytes) -> Moves:
         return [(Stage.END_TURN, games)]
     state.paying[shop] = act
     at = state.at_seat(state.buyer.take(shop), shop)
-    heart_cost = _NEXT_HEART_COSTS.take(state.max_hearts.take(at))
+    heart_cost = NEXT_HEART_COSTS.take(state.max_hearts.take(at))
     is_heart = act >= _HEART_FIRST
     state.cost[shop] = np.where(is_heart, heart_cost, BUILDING_COSTS.take(act - _BUY_FIRST, mode="clip"))
     return [(Stage.END_TURN, part(passing, games)[0]), (Stage.PAYMENT, shop)]
