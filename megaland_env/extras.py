@@ -9,6 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 EXTRA_OF = {
+    "numba": "fast",
+    "llvmlite": "fast",
+    "platformdirs": "fast",
     "PIL": "render",
     "gymnasium": "envs",
     "pettingzoo": "envs",

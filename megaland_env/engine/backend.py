@@ -6,8 +6,6 @@ functions of this module, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from megaland_env.actions import Kind
@@ -17,22 +15,20 @@ from megaland_env.engine.rules.flow import Answer, Moves
 from megaland_env.engine.rules.setup import new_games
 from megaland_env.engine.state import GameState
 
-SetUp = Callable[[GameState, Ints, Words], Moves]
-"""Writes new games (n,) with the seeds (n,) into a state, and returns the stages with which they go on."""
+__all__ = ["Moves", "answer", "ask", "begin", "play_on"]
 
 _ANSWERS: list[Answer] = [ANSWERS[max(kind, Kind.JUMP)] for kind in Kind]  # by number; a finished game gives no answer
 
 
-def begin(state: GameState, games: Ints, seeds: Words, set_up: SetUp = new_games) -> None:
+def begin(state: GameState, games: Ints, seeds: Words) -> None:
     """Start games and play them to their first decision.
 
     Args:
         state: the batch; all entries of ``games`` are overwritten.
         games: (n,) positions of the games to start.
         seeds: (n,) uint64.
-        set_up: how the games begin; by default as the rules say (S).
     """
-    play_on(state, set_up(state, games, seeds))
+    play_on(state, new_games(state, games, seeds))
 
 
 def answer(state: GameState, games: Ints, kinds: Bytes, chosen: Bytes) -> None:

@@ -29,7 +29,7 @@ from megaland_env.cards import (
 from megaland_env.checks import is_integer
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import View
-from megaland_env.engine import backend, rng
+from megaland_env.engine import rng
 from megaland_env.engine.rng import Purpose
 from megaland_env.engine.rules.flow import Moves, Stage
 from megaland_env.engine.rules.setup import new_games
@@ -185,7 +185,7 @@ class _TaskGames(MegalandGames):
         self._task = task
 
     def _begin(self, games: Ints, seeds: Words) -> None:
-        backend.begin(self._state, games, seeds, self._task.begin)
+        self._go_on(self._task.begin(self._state, games, seeds))
 
 
 class TaskGames(SingleLearnerGames):

@@ -56,7 +56,7 @@ def test_the_table_is_that_of_the_project() -> None:
     for library, extra in extras.EXTRA_OF.items():
         assert DISTRIBUTIONS.get(library, library) in there[extra], library
     known = {DISTRIBUTIONS.get(library, library) for library in extras.EXTRA_OF}
-    for extra in ("render", "envs", "experiments", "analysis", "tune", "train", "onnx"):
+    for extra in ("fast", "render", "envs", "experiments", "analysis", "tune", "train", "onnx"):
         assert {name for name in there[extra] if not name.startswith("[")} <= known, extra
     for extra, brings in extras.BRINGS.items():
         for each in brings & set(there):

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numba
+import numpy as np
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
+
+if TYPE_CHECKING:
+
+    def as_int(value: Any) -> int:
+        """A number of any kind as int64, which compiled code takes for ``int``."""
+else:
+    as_int = np.int64  # the name that Numba knows; ``int`` would leave an unsigned word unsigned
 
 
 def compiled(function: _Function) -> _Function:
@@ -15,4 +23,4 @@ def compiled(function: _Function) -> _Function:
 
     It runs without Python's lock, so that several threads can play different games.
     """
-    return numba.njit(nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    return numba.njit(nogil=True, error_model="numpy")(function)

@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from numba import types
 
 from megaland_env.actions import PASS, Kind
 from megaland_env.arrays import Bytes, Floats, Ints, Words
-from megaland_env.cards import MAX_PLAYERS, NUM_BUILDINGS
+from megaland_env.cards import NUM_BUILDINGS
 from megaland_env.engine.compiled import payout
-from megaland_env.engine.compiled.compiling import compiled
+from megaland_env.engine.compiled.compiling import as_int, compiled
+from megaland_env.engine.compiled.engine import BEGIN, INVALID, NOT_PAID, ROOM_FOR_A_STEP, STEP
+from megaland_env.engine.compiled.events import NUM_COLUMNS
 from megaland_env.engine.compiled.memory import Memory, memory_of
 from megaland_env.engine.compiled.rules import answer, play_on
+from megaland_env.engine.compiled.rules.flow import choose
 from megaland_env.engine.compiled.rules.setup import new_game
 
-STEP, BEGIN, GO_ON = range(3)
-"""What to do: answer decisions, start games, or go on with a stage."""
-
 _PASS_BIT = np.uint64(1 << PASS)
-_ONE = np.uint64(1)
+_ANYTHING = 0xFF
+_ONE, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 
-ROOM_FOR_A_STEP = 1 << 16
-"""The number of int32 of the log that must be free before a game is played: more than any step of a game needs."""
-
-INVALID = -1
+SIGNATURE = (
+    types.uint8[::1],
+    types.int64[::1],
+    types.uint64[::1],
+    types.int32[::1],
+    types.int64[::1],
+    types.uint8[::1],
+    types.int64,
+    types.Array(types.int64, 2, "A"),
+    types.int64,
+    types.float64,
+    types.float32[:, ::1],
+    types.int16[:, ::1],
+    types.int64,
+)
+"""The types of the arguments of ``play``."""
 
 
 @compiled
@@ -39,7 +53,7 @@ def play(
     reward: int,
     gamma: float,
     rewards: Floats,
-    margin_seen: npt.NDArray[np.int16],
+    margins_seen: npt.NDArray[np.int16],
     start: int,
 ) -> int:
     """Play games, each to its next decision.
@@ -56,17 +70,16 @@ def play(
         reward: the number of the reward (payout.py).
         gamma: the discount factor of the shaped reward.
         rewards: (P, N) float32, written in a step.
-        margin_seen: (P, N), read and written in a step.
+        margins_seen: (P, N), read and written in a step.
         start: the index into ``games`` of the first to be played; the checks are made when it is 0.
 
     Returns:
         The index into ``games`` of the first game not played, which is n unless the log is full. ``INVALID`` if some
         argument is not valid for a step; nothing has changed then.
     """
-    memory = memory_of(state_bytes, options, log)
+    memory = memory_of(state_bytes, options, log, rewards, margins_seen)
     number = len(numbers)
     everyone = len(games) == 0
-    chosen = np.empty(MAX_PLAYERS, np.int64)
     if start == 0:
         if not everyone and not _distinct(games, named):
             return INVALID
@@ -77,7 +90,10 @@ def play(
             return i
         game = i if everyone else games[i]
         if what == STEP:
-            _step(memory, game, numbers[i], chosen, reward, gamma, rewards, margin_seen)
+            chosen = np.uint64(0)
+            for seat in range(memory.num_players):
+                chosen |= choose(seat, numbers[i, seat] & _ANYTHING)
+            _step(memory, game, chosen, reward, gamma)
         elif what == BEGIN:
             seed = np.uint64(numbers[i, 0])
             play_on(memory, game, new_game(memory, game, seed, setting[:NUM_BUILDINGS], setting[NUM_BUILDINGS:]))
@@ -88,7 +104,7 @@ def play(
 
 @compiled
 def _used(log: npt.NDArray[np.int32]) -> int:
-    return 1 + 7 * np.int64(log[0])
+    return 1 + NUM_COLUMNS * as_int(log[0])
 
 
 @compiled
@@ -113,45 +129,36 @@ def _distinct(games: Ints, named: Bytes) -> bool:
 def _all_legal(memory: Memory, games: Ints, actions: Ints) -> bool:
     """Whether all games were started, and the action of every active seat is legal."""
     everyone = len(games) == 0
-    legal = True
+    wrong = np.uint64(0)  # no branches: whether a seat is asked is hard to predict
     for i in range(len(actions)):
         game = i if everyone else games[i]
-        if memory.kind[game] == Kind.NONE:
-            legal &= memory.round[game] > 0
-        for seat in range(memory.num_players):
-            if memory.active[seat, game]:
-                action = actions[i, seat]
-                legal &= 0 <= action < 64 and (memory.legal[seat, game] >> np.uint64(action)) & _ONE != 0
-    return legal
+        wrong |= np.uint64(memory.round[game] == 0)
+    for seat in range(memory.num_players):
+        for i in range(len(actions)):
+            game = i if everyone else games[i]
+            action = np.uint64(actions[i, seat])
+            refused = ~(memory.legal[seat, game] >> (action & _63)) & _ONE | action >> _6
+            wrong |= refused * np.uint64(memory.active[seat, game])
+    return wrong == 0
 
 
 @compiled
-def _step(
-    memory: Memory,
-    game: int,
-    actions: Ints,
-    chosen: Ints,
-    reward: int,
-    gamma: float,
-    rewards: Floats,
-    margin_seen: npt.NDArray[np.int16],
-) -> None:
+def _step(memory: Memory, game: int, chosen: np.uint64, reward: int, gamma: float) -> None:
     """Answer the decision of a game, play on, and pay the rewards."""
     kind = memory.kind[game]
-    if reward != payout.NOT_PAID:
+    if reward != NOT_PAID:
         for seat in range(memory.num_players):
-            rewards[seat, game] = 0
+            memory.rewards[seat, game] = 0
     if kind == Kind.NONE:
         return  # finished games do not move
     for seat in range(memory.num_players):
         if memory.active[seat, game]:
-            chosen[seat] = actions[seat]
             memory.active[seat, game] = False
             memory.legal[seat, game] = _PASS_BIT
             memory.asked[seat, game] += 1
         else:
-            chosen[seat] = PASS
+            chosen &= ~choose(seat, _ANYTHING)  # PASS is 0
     memory.steps[game] += 1
     play_on(memory, game, answer(memory, game, kind, chosen))
-    if reward != payout.NOT_PAID:
-        payout.pay(memory, game, reward, gamma, rewards, margin_seen)
+    if reward != NOT_PAID:
+        payout.pay(memory, game, reward, gamma)

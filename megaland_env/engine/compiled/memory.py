@@ -5,7 +5,8 @@ Python. All fields that ``GameState`` declares are there, under their names, wit
 added there needs nothing here.
 
 Numba offers arrays for this, but 45 of them as arguments of every function take minutes to compile. So a ``Memory`` is
-one pointer to ``GameState.bytes`` and a few numbers, and the place of an entry is computed where it is used:
+the address of a few numbers, one of which is the address of ``GameState.bytes``, and the place of an entry is computed
+where it is used:
 
 - reading gives int64 for all counts, so that nothing overflows or turns unsigned on the way; uint64 for words; and
   booleans as they are;
@@ -16,6 +17,7 @@ one pointer to ``GameState.bytes`` and a few numbers, and the place of an entry 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,36 +41,49 @@ OPTIONS = (
 )
 """Numbers that belong to the batch, in the order in which ``memory_of`` takes them; int64.
 
-``first_player_set`` is the seat that begins, or -1 if it is drawn; ``log_size`` is the number of entries of the log (see
-events.py), 0 if there is none.
+``first_player_set`` is the seat that begins, or -1 if it is drawn; ``log_size`` is the number of entries of the log
+(events.py), 0 if there is none.
 """
 
 
-class MemoryType(types.Type):  # type: ignore[misc]
+OUTSIDE = {
+    "rewards": Field(np.float32, ("P",), "the rewards of the last step"),
+    "margins_seen": Field(np.int16, ("P",), "the margin when the seat last observed the game"),
+}
+"""Arrays of ``MegalandGames`` that are used like fields of the state. (Numba counts the references to arrays that are
+passed on as such, which takes as long as a rule.)"""
+
+
+class MemoryType(types.Type):
     """The type of a ``Memory``."""
 
     def __init__(self) -> None:
         super().__init__("Memory")
 
 
-class FieldType(types.Type):  # type: ignore[misc]
+_ENTRIES = {np.bool_: types.boolean, np.uint64: types.uint64, np.float32: types.float32}
+
+
+class FieldType(types.Type):
     """The type of ``memory.coins``, which is the memory together with the name of a field."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"Field({name})")
-        self.field: Field = FIELDS[name]
-        # The bytes of a game before the field grow by a fixed amount with each player.
-        for_two, for_three = (places(players)[name].start for players in (2, 3))
-        self.start_per_player = for_three - for_two
-        self.start = for_two - 2 * self.start_per_player
-        self.entry = types.boolean if self.field.dtype is np.bool_ else types.int64
-        if self.field.dtype is np.uint64:
-            self.entry = types.uint64
+        self.start = self.start_per_player = 0
+        if name in FIELDS:
+            self.field, self.memory = FIELDS[name], "data"
+            # The bytes of a game before the field grow by a fixed amount with each player.
+            for_two, for_three = (places(players)[name].start for players in (2, 3))
+            self.start_per_player = for_three - for_two
+            self.start = for_two - 2 * self.start_per_player
+        else:
+            self.field, self.memory = OUTSIDE[name], name
+        self.entry = _ENTRIES.get(self.field.dtype, types.int64)
 
 
 memory_type = MemoryType()
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what the functions of this package see
 
     class Memory(GameState):
         """The fields, and what ``OPTIONS`` names."""
@@ -79,42 +94,61 @@ if TYPE_CHECKING:
         first_player_set: int
         log_size: int
         log: Any
+        rewards: Any
+        margins_seen: Any
 else:
     Memory = memory_type
 
 _MEMBERS = [
     ("data", types.CPointer(types.uint8)),
     ("log", types.CPointer(types.int32)),
+    *((name, types.CPointer(types.uint8)) for name in OUTSIDE),
     *((name, types.int64) for name in OPTIONS),
 ]
 
 
-@register_model(MemoryType)
-@register_model(FieldType)
-class _MemoryModel(models.StructModel):  # type: ignore[misc]
+class _MembersType(types.Type):
+    """The type of what a ``Memory`` points to."""
+
+    def __init__(self) -> None:
+        super().__init__("MembersOfMemory")
+
+
+_members_type = _MembersType()
+
+
+@register_model(_MembersType)
+class _MembersModel(models.StructModel):
     def __init__(self, manager: Any, type_: types.Type) -> None:
         super().__init__(manager, type_, _MEMBERS)
 
 
+@register_model(MemoryType)
+@register_model(FieldType)
+class _MemoryModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, type_: types.Type) -> None:
+        super().__init__(manager, type_, manager.lookup(_members_type).get_value_type().as_pointer())
+
+
 @infer_getattr
-class _MemoryAttributes(AttributeTemplate):  # type: ignore[misc]
+class _MemoryAttributes(AttributeTemplate):
     key = MemoryType
 
     def generic_resolve(self, memory: MemoryType, name: str) -> types.Type | None:
-        if name in FIELDS:
+        if name in FIELDS or name in OUTSIDE:
             return FieldType(name)
         return dict(_MEMBERS).get(name)
 
 
-@lower_getattr_generic(MemoryType)  # type: ignore[untyped-decorator]
+@lower_getattr_generic(MemoryType)
 def _attribute(context: Any, builder: Any, type_: MemoryType, value: Any, name: str) -> Any:
-    if name in FIELDS:
+    if name in FIELDS or name in OUTSIDE:
         return value
-    return getattr(cgutils.create_struct_proxy(type_)(context, builder, value), name)
+    return _member(context, builder, value, name)
 
 
 @infer_global(operator.getitem)
-class _Read(AbstractTemplate):  # type: ignore[misc]
+class _Read(AbstractTemplate):
     def generic(self, args: Any, kws: Any) -> Any:
         field, index = args
         if isinstance(field, FieldType):
@@ -123,7 +157,7 @@ class _Read(AbstractTemplate):  # type: ignore[misc]
 
 
 @infer_global(operator.setitem)
-class _Write(AbstractTemplate):  # type: ignore[misc]
+class _Write(AbstractTemplate):
     def generic(self, args: Any, kws: Any) -> Any:
         field, index, value = args
         if isinstance(field, FieldType):
@@ -131,34 +165,37 @@ class _Write(AbstractTemplate):  # type: ignore[misc]
         return None
 
 
-@lower_builtin(operator.getitem, FieldType, types.Any)  # type: ignore[untyped-decorator]
+@lower_builtin(operator.getitem, FieldType, types.Any)
 def _read(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     type_, index_type = sig.args
-    entry = builder.load(_entry(context, builder, type_, args[0], index_type, args[1]))
+    entry = _tagged(builder, builder.load(_entry(context, builder, type_, args[0], index_type, args[1])), type_.name)
     if type_.entry is types.boolean:
         return builder.icmp_unsigned("!=", entry, entry.type(0))
+    if type_.entry is types.float32:
+        return builder.bitcast(entry, ir.FloatType())
     if np.issubdtype(type_.field.dtype, np.signedinteger):
         return builder.sext(entry, ir.IntType(64)) if entry.type.width < 64 else entry
     return builder.zext(entry, ir.IntType(64)) if entry.type.width < 64 else entry
 
 
-@lower_builtin(operator.setitem, FieldType, types.Any, types.Any)  # type: ignore[untyped-decorator]
+@lower_builtin(operator.setitem, FieldType, types.Any, types.Any)
 def _write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     type_, index_type, value_type = sig.args
     pointer = _entry(context, builder, type_, args[0], index_type, args[1])
     value = context.cast(builder, args[2], value_type, type_.entry)
     width = pointer.type.pointee.width
+    if type_.entry is types.float32:
+        value = builder.bitcast(value, pointer.type.pointee)
     if value.type.width < width:
         value = builder.zext(value, pointer.type.pointee)
     elif value.type.width > width:
         value = builder.trunc(value, pointer.type.pointee)
-    builder.store(value, pointer)
+    _tagged(builder, builder.store(value, pointer), type_.name)
     return context.get_dummy_value()
 
 
 def _entry(context: Any, builder: Any, type_: FieldType, value: Any, index_type: Any, index: Any) -> Any:
     """The pointer to the entry at an index."""
-    memory = cgutils.create_struct_proxy(memory_type)(context, builder, value)
     if isinstance(index_type, types.BaseTuple):
         parts = [
             context.cast(builder, builder.extract_value(index, i), part, types.int64)
@@ -172,47 +209,75 @@ def _entry(context: Any, builder: Any, type_: FieldType, value: Any, index_type:
     number = ir.IntType(64)
     row: Any = number(0)
     for axis, part in zip(axes, parts, strict=False):
-        row = builder.add(builder.mul(row, memory.num_players if isinstance(axis, str) else number(axis)), part)
+        row = builder.add(
+            builder.mul(
+                row, _member(context, builder, value, "num_players") if isinstance(axis, str) else number(axis)
+            ),
+            part,
+        )
     return _pointer(context, builder, type_, value, row, parts[-1])
+
+
+def _tagged(builder: Any, instruction: Any, name: str) -> Any:
+    """Tell LLVM that no entry of another name is the same memory."""
+    module = builder.module
+    root = module.add_metadata(["megaland"])
+    kind = module.add_metadata([name, root, ir.IntType(64)(0)])
+    instruction.set_metadata("tbaa", module.add_metadata([kind, kind, ir.IntType(64)(0)]))
+    return instruction
+
+
+def _member(context: Any, builder: Any, value: Any, name: str) -> Any:
+    """Load a member of the memory."""
+    index = [member for member, _ in _MEMBERS].index(name)
+    pointer = builder.gep(value, [ir.IntType(32)(0), ir.IntType(32)(index)], inbounds=True)
+    return _tagged(builder, builder.load(pointer), "member")
 
 
 def _pointer(context: Any, builder: Any, type_: FieldType, value: Any, row: Any, game: Any) -> Any:
     """The pointer to an entry: ``(start + row * size) * num_games + game * size`` bytes from the first (state.py)."""
-    memory = cgutils.create_struct_proxy(memory_type)(context, builder, value)
     number = ir.IntType(64)
     size = number(type_.field.size)
-    start = builder.add(number(type_.start), builder.mul(number(type_.start_per_player), memory.num_players))
-    offset = builder.mul(builder.add(start, builder.mul(row, size)), memory.num_games)
+    start = builder.add(
+        number(type_.start),
+        builder.mul(number(type_.start_per_player), _member(context, builder, value, "num_players")),
+    )
+    offset = builder.mul(builder.add(start, builder.mul(row, size)), _member(context, builder, value, "num_games"))
     offset = builder.add(offset, builder.mul(game, size))
-    pointer = builder.gep(memory.data, [offset])
+    pointer = builder.gep(_member(context, builder, value, type_.memory), [offset])
     return builder.bitcast(pointer, ir.IntType(8 * type_.field.size).as_pointer())
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def memory_of(typing_context: Any, state_bytes: Any, options: Any, log: Any) -> Any:
-    """Make a ``Memory``.
+def _memory_of(typing_context: Any, state_bytes: Any, options: Any, log: Any, rewards: Any, margins_seen: Any) -> Any:
+    """Make a ``Memory``. It must not outlive the call of the function that makes it.
 
     Args:
         typing_context: given by Numba.
         state_bytes: ``GameState.bytes``.
         options: (7,) int64, the numbers that ``OPTIONS`` names.
-        log: int32, where events are written; empty if there is no log.
+        log: int32, where events are written (events.py).
+        rewards: (P, N) float32.
+        margins_seen: (P, N) int16.
     """
 
     def make(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        memory = cgutils.create_struct_proxy(memory_type)(context, builder)
+        memory = cgutils.create_struct_proxy(_members_type)(context, builder)
         arrays = [context.make_array(type_)(context, builder, arg) for type_, arg in zip(sig.args, args, strict=True)]
         memory.data = arrays[0].data
         memory.log = arrays[2].data
+        memory.rewards = builder.bitcast(arrays[3].data, memory.data.type)
+        memory.margins_seen = builder.bitcast(arrays[4].data, memory.data.type)
         for i, name in enumerate(OPTIONS):
             setattr(memory, name, builder.load(builder.gep(arrays[1].data, [ir.IntType(64)(i)])))
-        return memory._getvalue()
+        return memory._getpointer()
 
-    return signature(memory_type, state_bytes, options, log), make
+    return signature(memory_type, state_bytes, options, log, rewards, margins_seen), make
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def clear(typing_context: Any, memory: Any, game: Any) -> Any:
+memory_of: Callable[[Any, Any, Any, Any, Any], Memory] = intrinsic(_memory_of)
+
+
+def _clear(typing_context: Any, memory: Any, game: Any) -> Any:
     """Set all entries of a game to 0."""
 
     def make(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -220,13 +285,16 @@ def clear(typing_context: Any, memory: Any, game: Any) -> Any:
             field = FieldType(name)
             rows: Any = ir.IntType(64)(1)
             for axis in field.field.axes:
-                players = cgutils.create_struct_proxy(memory_type)(context, builder, args[0]).num_players
+                players = _member(context, builder, args[0], "num_players")
                 rows = builder.mul(rows, players if isinstance(axis, str) else ir.IntType(64)(axis))
             first = _pointer(context, builder, field, args[0], ir.IntType(64)(0), args[1])
-            stride = cgutils.create_struct_proxy(memory_type)(context, builder, args[0]).num_games
+            stride = _member(context, builder, args[0], "num_games")
             with cgutils.for_range(builder, rows) as loop:
                 pointer = builder.gep(first, [builder.mul(loop.index, stride)])
-                builder.store(pointer.type.pointee(0), pointer)
+                _tagged(builder, builder.store(pointer.type.pointee(0), pointer), field.name)
         return context.get_dummy_value()
 
     return signature(types.none, memory, types.int64), make
+
+
+clear: Callable[[Memory, int], None] = intrinsic(_clear)

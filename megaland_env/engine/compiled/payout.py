@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from megaland_env.actions import Kind
-from megaland_env.arrays import Floats
 from megaland_env.cards import WINNING_COINS
-from megaland_env.engine.compiled.compiling import compiled
+from megaland_env.engine.compiled.compiling import as_int, compiled
+from megaland_env.engine.compiled.engine import COINS, SHAPED
 from megaland_env.engine.compiled.memory import Memory
-
-NOT_PAID, WIN, COINS, SHAPED = range(4)
-"""The numbers of the rewards; ``NOT_PAID`` if the caller pays them."""
 
 
 @compiled
-def pay(
-    memory: Memory, game: int, reward: int, gamma: float, rewards: Floats, margin_seen: npt.NDArray[np.int16]
-) -> None:
+def pay(memory: Memory, game: int, reward: int, gamma: float) -> None:
     """Pay the rewards of a step, and note the margins that the seats have now observed.
 
     Args:
@@ -26,15 +18,13 @@ def pay(
         game: the game.
         reward: the number of the reward.
         gamma: the discount factor of ``SHAPED``.
-        rewards: (P, N) float32.
-        margin_seen: (P, N) the margin when each seat last observed the game.
     """
     over = memory.kind[game] == Kind.NONE
     if not over and reward != SHAPED:
         return
     winners = 0
     for seat in range(memory.num_players):
-        winners += np.int64(memory.winners[seat, game])
+        winners += as_int(memory.winners[seat, game])
     for seat in range(memory.num_players):
         margin = _margin(memory, game, seat)
         observes = over or memory.active[seat, game]
@@ -45,10 +35,10 @@ def pay(
             paid = margin / WINNING_COINS
         if reward == SHAPED and observes:
             now = 0 if memory.terminated[game] else margin
-            paid += (gamma * now - margin_seen[seat, game]) / WINNING_COINS
-        rewards[seat, game] = paid
+            paid += (gamma * now - memory.margins_seen[seat, game]) / WINNING_COINS
+        memory.rewards[seat, game] = paid
         if observes:
-            margin_seen[seat, game] = margin
+            memory.margins_seen[seat, game] = margin
 
 
 @compiled

@@ -6,7 +6,7 @@ import numpy as np
 
 from megaland_env.cards import NUM_TREASURES
 from megaland_env.engine import piles
-from megaland_env.engine.compiled.compiling import compiled
+from megaland_env.engine.compiled.compiling import as_int, compiled
 
 EMPTY = np.uint64(0)
 _ONE = np.uint64(1)
@@ -24,13 +24,13 @@ def cards(treasure: int, number: int) -> np.uint64:
 @compiled
 def size(pile: np.uint64) -> int:
     """The number of cards."""
-    return np.int64((pile * _ONES) >> _56)
+    return as_int((pile * _ONES) >> _56)
 
 
 @compiled
 def count(pile: np.uint64, treasure: int) -> int:
     """The number of cards of one type."""
-    return np.int64((pile >> np.uint64(8 * treasure)) & _BYTE)
+    return as_int((pile >> np.uint64(8 * treasure)) & _BYTE)
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from megaland_env.engine import rng
-from megaland_env.engine.compiled.compiling import compiled
+from megaland_env.engine.compiled.compiling import as_int, compiled
 from megaland_env.engine.compiled.memory import Memory
 
 _GOLDEN = np.uint64(rng.GOLDEN)
@@ -46,4 +46,4 @@ def word(memory: Memory, game: int, offset: np.uint64, seat: int, count: int) ->
 @compiled
 def choose(word_: np.uint64, among: int) -> int:
     """A choice from 0 to ``among - 1``."""
-    return np.int64(((word_ >> _32) * np.uint64(among)) >> _32)
+    return as_int(((word_ >> _32) * np.uint64(among)) >> _32)

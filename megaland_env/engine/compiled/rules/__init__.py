@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from megaland_env.actions import Kind
-from megaland_env.arrays import Ints
 from megaland_env.engine.compiled.compiling import compiled
 from megaland_env.engine.compiled.memory import Memory
 from megaland_env.engine.compiled.rules import buy, level, night
@@ -15,14 +16,14 @@ from megaland_env.engine.rules.flow import Stage
 
 
 @compiled
-def answer(memory: Memory, game: int, kind: int, chosen: Ints) -> int:
+def answer(memory: Memory, game: int, kind: int, chosen: np.uint64) -> int:
     """Carry out a decision.
 
     Args:
         memory: the batch.
         game: the game.
         kind: the kind of decision that it waited for.
-        chosen: (P,) the action of each seat; PASS for a seat that was not asked.
+        chosen: the actions (flow.py).
 
     Returns:
         The stage with which the game goes on.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, PASS, TREASURE_FIRST, Kind
-from megaland_env.arrays import Ints
 from megaland_env.cards import (
     ARCADE_COINS,
     BUILDING_COINS,
@@ -24,10 +23,10 @@ from megaland_env.cards import (
     Treasure,
 )
 from megaland_env.engine.compiled import events, piles
-from megaland_env.engine.compiled.compiling import compiled
+from megaland_env.engine.compiled.compiling import as_int, compiled
 from megaland_env.engine.compiled.events import NOTHING, Event
 from megaland_env.engine.compiled.memory import Memory
-from megaland_env.engine.compiled.rules.flow import WAIT, ask, gain, left_of
+from megaland_env.engine.compiled.rules.flow import WAIT, ask, choice, gain, left_of
 from megaland_env.engine.rules.buy import AFFORDABLE, MOST_CARDS, NEXT_HEART_COSTS
 from megaland_env.engine.rules.flow import Stage
 from megaland_env.engine.state import NO_CARD, NOBODY, NOT_PAYING
@@ -103,7 +102,7 @@ def _hearts_for_sale(memory: Memory, game: int, seat: int) -> np.uint64:
     legal = _NO_ACTIONS
     if memory.heart_supply[game] == 0:
         return legal
-    cost = np.int64(NEXT_HEART_COSTS[memory.max_hearts[seat, game]])
+    cost = as_int(NEXT_HEART_COSTS[memory.max_hearts[seat, game]])
     home = memory.home[seat, game]
     wild_fish = min(piles.count(home, Treasure.FISH), wild_rights(memory, game, seat, Treasure.FISH))
     wild_carrots = min(piles.count(home, Treasure.CARROT), wild_rights(memory, game, seat, Treasure.CARROT))
@@ -119,10 +118,10 @@ def _hearts_for_sale(memory: Memory, game: int, seat: int) -> np.uint64:
 
 
 @compiled
-def buy(memory: Memory, game: int, chosen: Ints) -> int:
+def buy(memory: Memory, game: int, chosen: np.uint64) -> int:
     """B1: begin to pay for a building or a heart, or pass."""
     seat = memory.buyer[game]
-    action = chosen[seat]
+    action = choice(chosen, seat)
     if action == PASS:
         return Stage.END_TURN
     memory.paying[game] = action
@@ -192,10 +191,10 @@ def _held_most(memory: Memory, game: int, seat: int, usable: np.uint64) -> int:
 
 
 @compiled
-def pay(memory: Memory, game: int, chosen: Ints) -> int:
+def pay(memory: Memory, game: int, chosen: np.uint64) -> int:
     """B2: pay one treasure."""
     seat = memory.buyer[game]
-    return _pay(memory, game, seat, piles.cards(chosen[seat] - TREASURE_FIRST, 1))
+    return _pay(memory, game, seat, piles.cards(choice(chosen, seat) - TREASURE_FIRST, 1))
 
 
 @compiled
@@ -257,7 +256,7 @@ def _hand_over_building(memory: Memory, game: int, seat: int, building: int) -> 
     """B5 and B6: coins depend on what the buyer owned before; jump tokens are given while the supply lasts."""
     if memory.log_size:
         events.add(memory, game, Event.BUY, seat, building, NOTHING)
-    gain(memory, game, seat, np.int64(BUILDING_COINS[building]), building)
+    gain(memory, game, seat, as_int(BUILDING_COINS[building]), building)
     if _LEAST_SMITHY_COST <= BUILDING_COSTS[building] <= _MOST_SMITHY_COST:
         smithies = memory.buildings[Building.SMITHY, seat, game]
         gain(memory, game, seat, smithies * SMITHY_COINS, Building.SMITHY)
@@ -267,7 +266,7 @@ def _hand_over_building(memory: Memory, game: int, seat: int, building: int) -> 
     else:
         booths = memory.buildings[Building.TOLL_BOOTH, seat, game]
         gain(memory, game, seat, booths * TOLL_COINS, Building.TOLL_BOOTH)
-    jumps = min(np.int64(BUILDING_JUMPS[building]), memory.jump_supply[game])
+    jumps = min(as_int(BUILDING_JUMPS[building]), memory.jump_supply[game])
     if jumps:
         memory.jumps[seat, game] += jumps
         memory.jump_supply[game] -= jumps

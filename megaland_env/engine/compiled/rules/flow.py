@@ -1,6 +1,10 @@
 """What the rules of all chapters need, such as asking for a decision.
 
 Each rule is a function of the memory and a game. It changes the state, and returns the next stage, or ``WAIT``.
+
+A rule that carries out a decision takes the actions of all seats as one word, ``chosen``, with a byte for each seat. A
+seat that was not asked has PASS there, which is 0. (An array would do too, but Numba counts the references to it, which
+takes as long as a rule.)
 """
 
 from __future__ import annotations
@@ -8,12 +12,27 @@ from __future__ import annotations
 import numpy as np
 
 from megaland_env.engine.compiled import events
-from megaland_env.engine.compiled.compiling import compiled
+from megaland_env.engine.compiled.compiling import as_int, compiled
 from megaland_env.engine.compiled.events import Event
 from megaland_env.engine.compiled.memory import Memory
 
 WAIT = -1
 """In place of a stage: the game waits for a decision, or is over."""
+
+
+_BYTE = np.uint64(0xFF)
+
+
+@compiled
+def choose(seat: int, action: int) -> np.uint64:
+    """The choice of one seat, as a part of ``chosen``."""
+    return np.uint64(action) << np.uint64(8 * seat)
+
+
+@compiled
+def choice(chosen: np.uint64, seat: int) -> int:
+    """The action of a seat."""
+    return as_int((chosen >> np.uint64(8 * seat)) & _BYTE)
 
 
 @compiled

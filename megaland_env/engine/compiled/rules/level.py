@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from megaland_env.actions import JUMP, LEAVE, PASS, STAY, TRADE, TREASURE_FIRST, Kind
-from megaland_env.arrays import Ints
 from megaland_env.cards import (
     BAZAAR_COINS,
     BAZAAR_TREASURES,
@@ -22,10 +21,10 @@ from megaland_env.cards import (
 )
 from megaland_env.engine import rng as addresses
 from megaland_env.engine.compiled import events, piles, rng
-from megaland_env.engine.compiled.compiling import compiled
+from megaland_env.engine.compiled.compiling import as_int, compiled
 from megaland_env.engine.compiled.events import NOTHING, Event
 from megaland_env.engine.compiled.memory import Memory
-from megaland_env.engine.compiled.rules.flow import WAIT, ask, gain, seat_after
+from megaland_env.engine.compiled.rules.flow import WAIT, ask, choice, gain, seat_after
 from megaland_env.engine.compiled.rules.picks import ask_picks, discard, keep_picked, take_picks
 from megaland_env.engine.compiled.rules.treasure import draw
 from megaland_env.engine.rng import Purpose
@@ -95,10 +94,10 @@ def before_card(memory: Memory, game: int) -> int:
 
 
 @compiled
-def jump(memory: Memory, game: int, chosen: Ints) -> int:
+def jump(memory: Memory, game: int, chosen: np.uint64) -> int:
     """L2: the token returns to the supply, all at the same time."""
     for seat in range(memory.num_players):
-        if chosen[seat] == JUMP:
+        if choice(chosen, seat) == JUMP:
             memory.jumping[seat, game] = True
             memory.jumps[seat, game] -= 1
             memory.jump_supply[game] += 1
@@ -196,7 +195,7 @@ def _hurt(memory: Memory, game: int, seat: int, card: int) -> int:
         return 0
     if card == LevelCard.SLUDGE_CREATURE and memory.buildings[Building.SOAP_MAKERS, seat, game] > 0:
         return 0
-    return np.int64(SKULLS[card])
+    return as_int(SKULLS[card])
 
 
 @compiled
@@ -234,9 +233,9 @@ def _fall(memory: Memory, game: int) -> int:
 def _neighbours_fallen(memory: Memory, game: int, seat: int) -> int:
     """L7: the number of neighbours of a seat who fell; with two players the one neighbour counts once."""
     players = memory.num_players
-    fallen = np.int64(memory.falling[seat_after(memory, seat, 1), game])
+    fallen = as_int(memory.falling[seat_after(memory, seat, 1), game])
     if players > 2:
-        fallen += np.int64(memory.falling[seat_after(memory, seat, players - 1), game])
+        fallen += as_int(memory.falling[seat_after(memory, seat, players - 1), game])
     return fallen
 
 
@@ -250,7 +249,7 @@ def huts(memory: Memory, game: int) -> int:
 
 
 @compiled
-def keep_one(memory: Memory, game: int, chosen: Ints) -> int:
+def keep_one(memory: Memory, game: int, chosen: np.uint64) -> int:
     """L7: one treasure for each hut, one at a time (D3)."""
     take_picks(memory, game, chosen, False)
     return Stage.HUTS
@@ -288,11 +287,11 @@ def meet_rabbit(memory: Memory, game: int) -> int:
 
 
 @compiled
-def trade(memory: Memory, game: int, chosen: Ints) -> int:
+def trade(memory: Memory, game: int, chosen: np.uint64) -> int:
     """L8: exactly 3 carrots for 3 new treasures; all discard before anyone draws (D2)."""
     fed = piles.cards(Treasure.CARROT, RABBIT_CARROTS)
     for seat in range(memory.num_players):
-        if chosen[seat] == TRADE:
+        if choice(chosen, seat) == TRADE:
             memory.carried[seat, game] -= fed
             memory.discard[game] += fed
             if memory.log_size:
@@ -300,7 +299,7 @@ def trade(memory: Memory, game: int, chosen: Ints) -> int:
     first = memory.first_player[game]
     for place in range(memory.num_players):
         seat = seat_after(memory, first, place)
-        if chosen[seat] == TRADE:
+        if choice(chosen, seat) == TRADE:
             for count in range(RABBIT_CARROTS):
                 memory.carried[seat, game] += draw(memory, game, seat, _RABBIT, count)
     return Stage.STAY_OR_LEAVE
@@ -322,11 +321,11 @@ def stay_or_leave(memory: Memory, game: int) -> int:
 
 
 @compiled
-def run(memory: Memory, game: int, chosen: Ints) -> int:
+def run(memory: Memory, game: int, chosen: np.uint64) -> int:
     """L9: players who leave go home first; then those who stay draw."""
     leaving = 0
     for seat in range(memory.num_players):
-        if chosen[seat] == LEAVE:
+        if choice(chosen, seat) == LEAVE:
             leaving |= 1 << seat
     return _go_home(memory, game, leaving)
 
@@ -385,13 +384,13 @@ def stables(memory: Memory, game: int) -> int:
 
 
 @compiled
-def swap(memory: Memory, game: int, chosen: Ints) -> int:
+def swap(memory: Memory, game: int, chosen: np.uint64) -> int:
     """L10: discard one and draw one, all discards first (D2); a pass ends the stables of this return."""
     for seat in range(memory.num_players):
-        if chosen[seat] == PASS:
+        if choice(chosen, seat) == PASS:
             memory.picks_left[seat, game] = 0
         else:
-            treasure = chosen[seat] - TREASURE_FIRST
+            treasure = choice(chosen, seat) - TREASURE_FIRST
             card = piles.cards(treasure, 1)
             memory.home[seat, game] -= card
             memory.discard[game] += card
@@ -400,7 +399,7 @@ def swap(memory: Memory, game: int, chosen: Ints) -> int:
     first = memory.first_player[game]
     for place in range(memory.num_players):
         seat = seat_after(memory, first, place)
-        if chosen[seat] != PASS:
+        if choice(chosen, seat) != PASS:
             left = memory.picks_left[seat, game]
             used = memory.buildings[Building.REPTILE_STABLE, seat, game] - left
             memory.picks_left[seat, game] = left - 1

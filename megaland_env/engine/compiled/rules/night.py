@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from megaland_env.actions import Kind
-from megaland_env.arrays import Ints
 from megaland_env.cards import MOON_COINS, WINNING_COINS, Building
 from megaland_env.engine import rng as addresses
 from megaland_env.engine.compiled import events, piles, rng
@@ -52,7 +51,7 @@ def storing(memory: Memory, game: int) -> int:
 
 
 @compiled
-def store_one(memory: Memory, game: int, chosen: Ints) -> int:
+def store_one(memory: Memory, game: int, chosen: np.uint64) -> int:
     """N2: one treasure for each building, one at a time (D3)."""
     take_picks(memory, game, chosen, True)
     return Stage.STORING

@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from megaland_env.actions import PASS, TREASURE_FIRST
-from megaland_env.arrays import Ints
 from megaland_env.engine.compiled import events, piles
 from megaland_env.engine.compiled.compiling import compiled
 from megaland_env.engine.compiled.events import Event
 from megaland_env.engine.compiled.memory import Memory
-from megaland_env.engine.compiled.rules.flow import ask
+from megaland_env.engine.compiled.rules.flow import ask, choice
 
 _TO_ACTIONS = np.uint64(TREASURE_FIRST)
 
@@ -54,12 +53,12 @@ def _pick_what_there_is(memory: Memory, game: int, from_home: bool) -> None:
 
 
 @compiled
-def take_picks(memory: Memory, game: int, chosen: Ints, from_home: bool) -> None:
+def take_picks(memory: Memory, game: int, chosen: np.uint64, from_home: bool) -> None:
     """Carry out one pick of every seat that has one: the chosen type, or the only one if the seat was not asked."""
     for seat in range(memory.num_players):
         if memory.picks_left[seat, game] > 0:
-            treasure = chosen[seat] - TREASURE_FIRST
-            if chosen[seat] == PASS:
+            treasure = choice(chosen, seat) - TREASURE_FIRST
+            if choice(chosen, seat) == PASS:
                 treasure = piles.lowest_type(_hand(memory, game, seat, from_home) - memory.picked[seat, game])
             memory.picked[seat, game] += piles.cards(treasure, 1)
             memory.picks_left[seat, game] -= 1

@@ -1,0 +1,177 @@
+"""``CompiledEngine``: the compiled rules behind the functions of ``engine/backend.py``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from megaland_env.arrays import Bytes, Floats, Ints, Words
+from megaland_env.engine.compiled.cache import Program
+from megaland_env.engine.events import EventColumns
+from megaland_env.engine.rules.flow import Moves
+from megaland_env.engine.rules.setup import copies_of, markets
+from megaland_env.engine.state import GameState
+
+RULES = Program("rules", "megaland_env.engine.compiled.kernel", "play", "the rules")
+
+# What to do, and which reward is paid: kernel.py and payout.py import these.
+STEP, BEGIN, GO_ON = range(3)
+NOT_PAID, WIN, COINS, SHAPED = range(4)
+INVALID = -1
+
+ROOM_FOR_A_STEP = 1 << 16
+"""The number of int32 of the log that must be free before a game is played: more than any step of a game needs."""
+
+_LOG_SIZE = 1 << 18
+_NO_LOG = np.zeros(1, np.int32)
+_EVERYONE = np.empty(0, np.int64)
+_COLUMNS = len(EventColumns._fields)
+
+
+class CompiledEngine:
+    """Plays the games of one state.
+
+    Args:
+        state: the batch.
+        reward: the number of the reward that ``step`` pays.
+        gamma: the discount factor of ``SHAPED``.
+
+    Raises:
+        ModuleNotFoundError: Numba is not installed; the message says how to install it.
+    """
+
+    name = "compiled"
+
+    def __init__(self, state: GameState, reward: int = NOT_PAID, gamma: float = 1.0) -> None:
+        config = state.config
+        self._state = state
+        self._reward = reward
+        self._gamma = gamma
+        self._options = np.array(
+            [
+                state.num_games,
+                state.num_players,
+                config.skip_forced,
+                config.payment == "auto",
+                config.max_rounds,
+                -1 if config.first_player is None else config.first_player,
+                0,
+            ],
+            np.int64,
+        )
+        self._setting = np.concatenate([np.array(copies_of(config), np.uint64), markets(config)])
+        self._named = np.zeros(state.num_games, np.uint8)
+        self._no_rewards = np.empty((state.num_players, 0), np.float32), np.empty((state.num_players, 0), np.int16)
+        self._log = _NO_LOG
+        self._play = RULES.load()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What ``copy.deepcopy`` and pickle take: all but the compiled function."""
+        return {name: value for name, value in vars(self).items() if name != "_play"}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        vars(self).update(values)
+        self._play = RULES.load()
+
+    def begin(self, games: Ints, seeds: Words) -> None:
+        """Start games and play them to their first decision; as ``backend.begin``."""
+        self._run(BEGIN, games, seeds.view(np.int64)[:, None])
+
+    def go_on(self, moves: Moves) -> None:
+        """Play games on from some stages to their next decisions."""
+        for stage, games in moves:
+            if games.size:
+                self._run(GO_ON, games, np.full((games.size, 1), int(stage)))
+
+    def answer(self, games: Ints, chosen: Bytes) -> None:
+        """Carry out decisions that are known to be legal, without paying rewards.
+
+        Args:
+            games: (n,) positions of the games.
+            chosen: (P, n) the action of each seat.
+        """
+        if games.size:
+            self._run(STEP, games, chosen.T.astype(np.int64))
+
+    def step(
+        self, actions: npt.ArrayLike, index: npt.ArrayLike | None, rewards: Floats, margin_seen: npt.NDArray[np.int16]
+    ) -> bool:
+        """Carry out the decisions of some games or all, and pay the rewards, as ``MegalandGames.step``.
+
+        Args:
+            actions: as for ``MegalandGames.step``.
+            index: likewise.
+            rewards: (P, N) float32, written.
+            margin_seen: (P, N) read and written.
+
+        Returns:
+            False if an argument is not valid, or unusual; nothing has changed then.
+        """
+        numbers = np.asarray(actions)
+        if numbers.dtype != np.int64:
+            if numbers.dtype.kind not in "iu":
+                return False
+            numbers = numbers.astype(np.int64)
+        games = _EVERYONE
+        count = self._state.num_games
+        if index is not None:
+            games = np.asarray(index)
+            if games.dtype.kind not in "iu" or games.ndim != 1 or not games.size:
+                return False
+            games = np.ascontiguousarray(games, np.int64)
+            count = games.size
+        if numbers.shape != (count, self._state.num_players):
+            return False
+        return self._play_all(STEP, games, numbers, self._reward, rewards, margin_seen)
+
+    def _run(self, what: int, games: Ints, numbers: Ints) -> None:
+        done = self._play_all(what, np.ascontiguousarray(games, np.int64), numbers, NOT_PAID, *self._no_rewards)
+        assert done, "the games were checked before"
+
+    def _play_all(
+        self,
+        what: int,
+        games: Ints,
+        numbers: Ints,
+        reward: int,
+        rewards: Floats,
+        margin_seen: npt.NDArray[np.int16],
+    ) -> bool:
+        state = self._state
+        if state.log is not None and self._log is _NO_LOG:
+            self._log = np.zeros(_LOG_SIZE, np.int32)
+            self._options[-1] = _LOG_SIZE
+        start = 0
+        while True:
+            start = self._play(
+                state.bytes,
+                self._options,
+                self._setting,
+                self._log,
+                games,
+                self._named,
+                what,
+                numbers,
+                reward,
+                self._gamma,
+                rewards,
+                margin_seen,
+                start,
+            )
+            if start == INVALID:
+                return False
+            if state.log is not None:
+                self._move_log()
+            if start == len(numbers):
+                return True
+
+    def _move_log(self) -> None:
+        """Append the events that compiled code has written to the event log."""
+        assert self._state.log is not None
+        rows = int(self._log[0])
+        if 1 + rows * _COLUMNS > _LOG_SIZE:
+            raise RuntimeError(f"a step had more than {ROOM_FOR_A_STEP // _COLUMNS} events")
+        self._state.log.append(self._log[1 : 1 + rows * _COLUMNS].reshape(rows, _COLUMNS))
+        self._log[0] = 0
