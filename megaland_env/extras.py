@@ -10,7 +10,6 @@ from pathlib import Path
 
 EXTRA_OF = {
     "numba": "fast",
-    "llvmlite": "fast",
     "platformdirs": "fast",
     "PIL": "render",
     "gymnasium": "envs",
@@ -32,6 +31,7 @@ EXTRA_OF = {
 """The smallest extra that installs each library."""
 
 BRINGS = {
+    "fast": {"filelock"},
     "envs": {"render"},
     "analysis": {"experiments"},
     "tune": {"experiments"},

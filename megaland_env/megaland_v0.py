@@ -34,6 +34,7 @@ def env(
     config: MegalandConfig | None = None,
     *,
     reward: str | Reward = "win",
+    engine: str = "auto",
     illegal: str = "raise",
     render_mode: str | None = None,
     **config_fields: Unpack[ConfigFields],
@@ -45,7 +46,7 @@ def env(
     of the action space, which would say less.
     """
     return wrappers.OrderEnforcingWrapper(
-        raw_env(config, reward=reward, illegal=illegal, render_mode=render_mode, **config_fields)
+        raw_env(config, reward=reward, engine=engine, illegal=illegal, render_mode=render_mode, **config_fields)
     )
 
 

@@ -10,6 +10,9 @@ from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
+# The same on every machine; MEGALAND_ENGINE=compiled in the environment runs all tests with the other engine.
+os.environ.setdefault("MEGALAND_ENGINE", "numpy")
+
 from tests.support.tables import EngineTable, Table, TwinTable
 
 

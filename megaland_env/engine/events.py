@@ -216,11 +216,6 @@ class SilentLog:
     ) -> None:
         """Read ``step`` and ``episode`` of later events, and who is ``BUYER``, from these arrays (N,) of the batch."""
 
-    def append(self, rows: npt.NDArray[np.int32]) -> None:
-        """Append rows (n, 7) with the columns of ``EventColumns``."""
-        if len(rows):
-            self._chunks.append(tuple(rows[:, i].astype(dtype) for i, dtype in enumerate(_DTYPES)))
-
     def mark(self) -> int:
         """The current end of the log, for ``rewind``."""
         return 0
@@ -337,6 +332,11 @@ class EventLog(SilentLog):
         for treasure, counts in enumerate(cards):
             for number in range(int(counts.max(initial=0))):
                 self.where(Event.PAY, games, counts > number, BUYER, treasure)
+
+    def append(self, rows: npt.NDArray[np.int32]) -> None:
+        """Append rows (n, 7) with the columns of ``EventColumns``."""
+        if len(rows):
+            self._chunks.append(tuple(rows[:, i].astype(dtype) for i, dtype in enumerate(_DTYPES)))
 
     def mark(self) -> int:
         """The number of blocks of rows."""

@@ -179,6 +179,7 @@ class MegalandEnv(OneLearnerEnv, gym.Env[Observation, np.int64 | int]):
             or a weighted pool (``Opponents.of``).
         seat: the learner's seat; ``None`` draws it for each game.
         reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
+        engine: ``"auto"``, ``"numpy"`` or ``"compiled"``, as in ``MegalandGames``.
         illegal: what an illegal action does: ``"raise"`` an error, or play a ``"random"`` legal one, which is counted
             (``games.illegal_actions``).
         render_mode: ``"ansi"``, ``"rgb_array"`` or ``"human"``.
@@ -195,12 +196,15 @@ class MegalandEnv(OneLearnerEnv, gym.Env[Observation, np.int64 | int]):
         opponents: OpponentSpec = "threshold",
         seat: int | None = None,
         reward: str | Reward = "win",
+        engine: str = "auto",
         illegal: str = "raise",
         render_mode: str | None = None,
         **config_fields: Unpack[ConfigFields],
     ) -> None:
         config = config_of(config, config_fields, type(self))
-        games = SingleLearnerGames(config, opponents=opponents, seat=seat, reward=reward, illegal=illegal)
+        games = SingleLearnerGames(
+            config, opponents=opponents, seat=seat, reward=reward, engine=engine, illegal=illegal
+        )
         super().__init__(games, render_mode)
 
     def set_opponents(self, opponents: OpponentSpec) -> None:

@@ -98,6 +98,7 @@ class MegalandVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[Any],
         opponents: as in ``MegalandEnv``.
         seat: as in ``MegalandEnv``.
         reward: as in ``MegalandEnv``.
+        engine: likewise.
         illegal: as in ``MegalandEnv``.
         autoreset_mode: an ``AutoresetMode`` or its value.
         render_mode: ``"ansi"`` or ``"rgb_array"``.
@@ -115,13 +116,16 @@ class MegalandVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[Any],
         opponents: OpponentSpec = "threshold",
         seat: int | None = None,
         reward: str | Reward = "win",
+        engine: str = "auto",
         illegal: str = "raise",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         **config_fields: Unpack[ConfigFields],
     ) -> None:
         config = config_of(config, config_fields, type(self))
-        games = SingleLearnerGames(config, num_envs, opponents=opponents, seat=seat, reward=reward, illegal=illegal)
+        games = SingleLearnerGames(
+            config, num_envs, opponents=opponents, seat=seat, reward=reward, engine=engine, illegal=illegal
+        )
         super().__init__(games, autoreset_mode, render_mode)
 
     def set_opponents(self, opponents: OpponentSpec) -> None:

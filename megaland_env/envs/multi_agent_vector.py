@@ -49,6 +49,7 @@ class MegalandMultiAgentVectorEnv(AutoresetVectorEnv, VectorEnv[Floats, npt.NDAr
         num_envs: N.
         config: of all games; the default is the full game for four.
         reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
+        engine: ``"auto"``, ``"numpy"`` or ``"compiled"``, as in ``MegalandGames``.
         autoreset_mode: an ``AutoresetMode`` or its value.
         illegal: what an illegal action of an active seat does: ``"raise"`` an ``IllegalActionError`` before anything
             changes, or play a ``"random"`` legal one, which is counted; ``played`` then says which.
@@ -71,13 +72,14 @@ class MegalandMultiAgentVectorEnv(AutoresetVectorEnv, VectorEnv[Floats, npt.NDAr
         config: MegalandConfig | None = None,
         *,
         reward: str | Reward = "win",
+        engine: str = "auto",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         illegal: str = "raise",
         render_mode: str | None = None,
         **config_fields: Unpack[ConfigFields],
     ) -> None:
         config = config_of(config, config_fields, type(self))
-        self.games = MegalandGames(config, num_envs, reward=reward)
+        self.games = MegalandGames(config, num_envs, reward=reward, engine=engine)
         number, players = self.games.num_games, self.games.num_players
         observations = spaces.Box(-1.0, 1.0, (players, NUM_FEATURES), np.float32)
         actions = spaces.MultiDiscrete([NUM_ACTIONS] * players)

@@ -59,11 +59,14 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
         config: MegalandConfig | None = None,
         *,
         reward: str | Reward = "win",
+        engine: str = "auto",
         illegal: str = "raise",
         render_mode: str | None = None,
         **config_fields: Unpack[ConfigFields],
     ) -> None:
-        PettingZooTable.__init__(self, config, reward=reward, illegal=illegal, render_mode=render_mode, **config_fields)
+        PettingZooTable.__init__(
+            self, config, reward=reward, engine=engine, illegal=illegal, render_mode=render_mode, **config_fields
+        )
         self._pending: dict[str, int] = {}  # what was chosen at this moment so far
         self._to_ask: list[str] = []  # who has yet to choose at this moment
 

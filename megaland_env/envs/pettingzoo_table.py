@@ -43,6 +43,7 @@ class PettingZooTable:
     Args:
         config: of the game; the default is the full game for four.
         reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
+        engine: ``"auto"``, ``"numpy"`` or ``"compiled"``, as in ``MegalandGames``.
         illegal: what an illegal action does: ``"raise"`` an ``IllegalActionError`` before anything changes, or play a
             ``"random"`` legal one, which is counted; ``played`` then says which.
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or ``None``.
@@ -68,6 +69,7 @@ class PettingZooTable:
         config: MegalandConfig | None = None,
         *,
         reward: str | Reward = "win",
+        engine: str = "auto",
         illegal: str = "raise",
         render_mode: str | None = None,
         **config_fields: Unpack[ConfigFields],
@@ -75,7 +77,7 @@ class PettingZooTable:
         config = config_of(config, config_fields, type(self))
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode is {render_mode!r}; it must be one of {RENDER_MODES}, or None")
-        self.games = MegalandGames(config, reward=reward)
+        self.games = MegalandGames(config, reward=reward, engine=engine)
         self.render_mode = render_mode
         self.possible_agents = [f"player_{seat}" for seat in range(self.games.num_players)]
         self._has_game = False  # since the last reset, until close

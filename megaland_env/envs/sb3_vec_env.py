@@ -60,6 +60,7 @@ class MegalandVecEnv(VecEnv):
             or a weighted pool (``Opponents.of``).
         seat: the learner's seat; ``None`` draws it for each game.
         reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
+        engine: ``"auto"``, ``"numpy"`` or ``"compiled"``, as in ``MegalandGames``.
         seed: for the first ``reset``; ``None`` takes one from the operating system.
         illegal: what an illegal action does: ``"raise"`` an error, or play a ``"random"`` legal one, which is counted.
         render_mode: ``"rgb_array"`` for pictures (``render``, ``get_images``, ``VecVideoRecorder``), or ``None``.
@@ -79,6 +80,7 @@ class MegalandVecEnv(VecEnv):
         opponents: OpponentSpec = "threshold",
         seat: int | None = None,
         reward: str | Reward = "win",
+        engine: str = "auto",
         seed: int | None = None,
         illegal: str = "raise",
         render_mode: str | None = None,
@@ -91,7 +93,15 @@ class MegalandVecEnv(VecEnv):
         self._rows = blocks_of(num_envs, len(configs))
         drawn = Opponents.of(opponents)
         self._blocks = [
-            SingleLearnerGames(each, rows.stop - rows.start, opponents=drawn, seat=seat, reward=reward, illegal=illegal)
+            SingleLearnerGames(
+                each,
+                rows.stop - rows.start,
+                opponents=drawn,
+                seat=seat,
+                reward=reward,
+                engine=engine,
+                illegal=illegal,
+            )
             for each, rows in zip(configs, self._rows, strict=True)
         ]
         self._has_games = False  # since the last reset, until close

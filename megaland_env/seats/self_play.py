@@ -281,7 +281,12 @@ class _Tables:
         }
 
     def restore(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> None:
-        games = MegalandGames.restore(snapshot["games"], reward=self._reward, margins_seen=snapshot["margins_seen"])
+        games = MegalandGames.restore(
+            snapshot["games"],
+            reward=self._reward,
+            margins_seen=snapshot["margins_seen"],
+            engine=self.games.engine,
+        )
         if games.config != self.games.config or games.num_games != self.games.num_games:
             raise ValueError("the snapshot is of another number of games, or of another configuration")
         self.games = games

@@ -43,7 +43,8 @@ class SingleLearnerGames:
         num_games: N.
         opponents: who has the other seats (``Opponents.of``).
         seat: the learner's seat in every game; ``None`` draws it for each game, from the game's seed.
-        reward: as in ``MegalandGames``. The learner's rewards add up from one of its observations to the next.
+        engine: as in ``MegalandGames``.
+        reward: likewise. The learner's rewards add up from one of its observations to the next.
         illegal: what an illegal choice of the learner does: ``"raise"`` an ``IllegalActionError``, or play a
             ``"random"`` legal action in its place, which is counted.
 
@@ -67,9 +68,10 @@ class SingleLearnerGames:
         opponents: OpponentSpec | Opponents = "threshold",
         seat: int | None = None,
         reward: str | Reward = "win",
+        engine: str = "auto",
         illegal: str = "raise",
     ) -> None:
-        self.games = MegalandGames(config, num_games, reward=reward)
+        self.games = MegalandGames(config, num_games, reward=reward, engine=engine)
         if seat is not None and not (is_integer(seat) and 0 <= seat < self.num_players):
             raise ValueError(f"seat is {seat!r}; it must be from 0 to {self.num_players - 1}, or None to draw it")
         self._reward = reward
@@ -335,7 +337,7 @@ class SingleLearnerGames:
 
     def prepared(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> Callable[[], None]:
         """Check everything that ``restore`` takes, and return what is then left to do, which cannot fail."""
-        games = MegalandGames.restore(snapshot["games"], reward=self._reward)
+        games = MegalandGames.restore(snapshot["games"], reward=self._reward, engine=self.games.engine)
         if games.config != self.config or games.num_games != self.num_games:
             raise ValueError("the snapshot is of another number of games, or of another configuration")
         replaced = snapshot["illegal_actions"]

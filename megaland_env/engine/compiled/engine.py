@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from megaland_env.arrays import Bytes, Floats, Ints, Words
 from megaland_env.engine.compiled.cache import Program
-from megaland_env.engine.events import EventColumns
+from megaland_env.engine.events import EventColumns, EventLog
 from megaland_env.engine.rules.flow import Moves
 from megaland_env.engine.rules.setup import copies_of, markets
 from megaland_env.engine.state import GameState
@@ -114,20 +114,22 @@ class CompiledEngine:
             if numbers.dtype.kind not in "iu":
                 return False
             numbers = numbers.astype(np.int64)
+        elif not numbers.flags.behaved:  # read-only, or not aligned
+            numbers = numbers.copy()
         games = _EVERYONE
         count = self._state.num_games
         if index is not None:
             games = np.asarray(index)
             if games.dtype.kind not in "iu" or games.ndim != 1 or not games.size:
                 return False
-            games = np.ascontiguousarray(games, np.int64)
+            games = _plain(games)
             count = games.size
         if numbers.shape != (count, self._state.num_players):
             return False
         return self._play_all(STEP, games, numbers, self._reward, rewards, margin_seen)
 
     def _run(self, what: int, games: Ints, numbers: Ints) -> None:
-        done = self._play_all(what, np.ascontiguousarray(games, np.int64), numbers, NOT_PAID, *self._no_rewards)
+        done = self._play_all(what, _plain(games), numbers, NOT_PAID, *self._no_rewards)
         assert done, "the games were checked before"
 
     def _play_all(
@@ -140,7 +142,7 @@ class CompiledEngine:
         margin_seen: npt.NDArray[np.int16],
     ) -> bool:
         state = self._state
-        if state.log is not None and self._log is _NO_LOG:
+        if isinstance(state.log, EventLog) and self._log is _NO_LOG:
             self._log = np.zeros(_LOG_SIZE, np.int32)
             self._options[-1] = _LOG_SIZE
         start = 0
@@ -162,16 +164,21 @@ class CompiledEngine:
             )
             if start == INVALID:
                 return False
-            if state.log is not None:
-                self._move_log()
+            if isinstance(state.log, EventLog):
+                self._move_log(state.log)
             if start == len(numbers):
                 return True
 
-    def _move_log(self) -> None:
+    def _move_log(self, log: EventLog) -> None:
         """Append the events that compiled code has written to the event log."""
-        assert self._state.log is not None
         rows = int(self._log[0])
         if 1 + rows * _COLUMNS > _LOG_SIZE:
             raise RuntimeError(f"a step had more than {ROOM_FOR_A_STEP // _COLUMNS} events")
-        self._state.log.append(self._log[1 : 1 + rows * _COLUMNS].reshape(rows, _COLUMNS))
+        log.append(self._log[1 : 1 + rows * _COLUMNS].reshape(rows, _COLUMNS))
         self._log[0] = 0
+
+
+def _plain(positions: npt.NDArray[Any]) -> Ints:
+    """Positions as the array that compiled code takes."""
+    plain = np.ascontiguousarray(positions, np.int64)
+    return plain if plain.flags.behaved else plain.copy()

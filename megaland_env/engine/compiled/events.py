@@ -13,7 +13,7 @@ from megaland_env.cards import NUM_TREASURES
 from megaland_env.engine.compiled import piles
 from megaland_env.engine.compiled.compiling import compiled
 from megaland_env.engine.compiled.memory import Memory
-from megaland_env.engine.events import NOTHING, Event, EventColumns
+from megaland_env.engine.events import NOTHING, Event, EventColumns, Phase
 
 NUM_COLUMNS = len(EventColumns._fields)
 
@@ -44,4 +44,4 @@ def add_cards(memory: Memory, game: int, event: int, seat: int, pile: np.uint64)
             add(memory, game, event, seat, treasure, number)
 
 
-__all__ = ["NOTHING", "Event", "add", "add_cards"]
+__all__ = ["NOTHING", "Event", "Phase", "add", "add_cards"]

@@ -24,7 +24,7 @@ from megaland_env.cards import (
 )
 from megaland_env.engine.compiled import events, piles
 from megaland_env.engine.compiled.compiling import as_int, compiled
-from megaland_env.engine.compiled.events import NOTHING, Event
+from megaland_env.engine.compiled.events import NOTHING, Event, Phase
 from megaland_env.engine.compiled.memory import Memory
 from megaland_env.engine.compiled.rules.flow import WAIT, ask, choice, gain, left_of
 from megaland_env.engine.rules.buy import AFFORDABLE, MOST_CARDS, NEXT_HEART_COSTS
@@ -42,6 +42,8 @@ _LEAST_SMITHY_COST, _MOST_SMITHY_COST = min(SMITHY_COSTS), max(SMITHY_COSTS)
 @compiled
 def begin(memory: Memory, game: int) -> int:
     """B1: every player takes one turn, starting with the first player."""
+    if memory.log_size:
+        events.add(memory, game, Event.PHASE, NOTHING, Phase.BUY, NOTHING)
     memory.level_card[game] = NO_CARD
     memory.buyer[game] = memory.first_player[game]
     return Stage.TURN

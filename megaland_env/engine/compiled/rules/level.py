@@ -22,7 +22,7 @@ from megaland_env.cards import (
 from megaland_env.engine import rng as addresses
 from megaland_env.engine.compiled import events, piles, rng
 from megaland_env.engine.compiled.compiling import as_int, compiled
-from megaland_env.engine.compiled.events import NOTHING, Event
+from megaland_env.engine.compiled.events import NOTHING, Event, Phase
 from megaland_env.engine.compiled.memory import Memory
 from megaland_env.engine.compiled.rules.flow import WAIT, ask, choice, gain, seat_after
 from megaland_env.engine.compiled.rules.picks import ask_picks, discard, keep_picked, take_picks
@@ -56,6 +56,7 @@ def enter(memory: Memory, game: int) -> int:
     """L1: every player enters the level and draws a treasure into the carried hand."""
     if memory.log_size:
         events.add(memory, game, Event.ROUND, NOTHING, NOTHING, memory.round[game])
+        events.add(memory, game, Event.PHASE, NOTHING, Phase.LEVEL, NOTHING)
     for seat in range(memory.num_players):
         memory.in_level[seat, game] = True
     return Stage.DRAW

@@ -9,7 +9,7 @@ from megaland_env.cards import MOON_COINS, WINNING_COINS, Building
 from megaland_env.engine import rng as addresses
 from megaland_env.engine.compiled import events, piles, rng
 from megaland_env.engine.compiled.compiling import compiled
-from megaland_env.engine.compiled.events import NOTHING, Event
+from megaland_env.engine.compiled.events import NOTHING, Event, Phase
 from megaland_env.engine.compiled.memory import Memory
 from megaland_env.engine.compiled.rules.flow import WAIT, gain, left_of, seat_after
 from megaland_env.engine.compiled.rules.picks import ask_picks, discard, keep_picked, take_picks
@@ -26,6 +26,8 @@ _MOON_BUILDINGS, _MOON_COINS = np.array(list(MOON_COINS)), np.array(list(MOON_CO
 @compiled
 def night(memory: Memory, game: int) -> int:
     """N1: the first-player token passes left; N2: a player stores one treasure for each building."""
+    if memory.log_size:
+        events.add(memory, game, Event.PHASE, NOTHING, Phase.NIGHT, NOTHING)
     first = left_of(memory, memory.first_player[game])
     memory.first_player[game] = first
     if memory.log_size:
