@@ -84,6 +84,13 @@ COMMANDS = {
     "benchmark": Command(
         "megaland_experiments.speed.benchmark", "measure how fast the engine and the environments are"
     ),
+    "warm-up": Command(
+        "megaland_experiments.speed.warm_up",
+        "compile the engine for this machine, which makes games many times as fast",
+        "",
+        "fast",
+        ("numba", "platformdirs", "filelock"),
+    ),
     "export": Command(
         "megaland_experiments.training.export",
         "write a trained policy as an ONNX model",

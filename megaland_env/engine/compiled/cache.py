@@ -31,7 +31,7 @@ _SOURCES = ("*.py", "engine/**/*.py", "observation/**/*.py")
 _FOLDERS_KEPT = 8  # of other versions, the latest
 
 
-class CacheError(RuntimeError):
+class CacheError(OSError):
     """The folder for compiled code cannot be used; the message says why."""
 
 
@@ -128,6 +128,8 @@ def _writable_folder() -> Iterator[Path | None]:
             made.mkdir(mode=0o700, parents=True, exist_ok=True)
             _check_private(made)
         writable = os.access(path, os.W_OK)
+    except CacheError:
+        raise
     except OSError:
         writable = False
     yield path if writable else None
