@@ -75,6 +75,8 @@ def _load(program: Program) -> Callable[..., Any]:
         from filelock import FileLock
     module = importlib.import_module(program.module)
     dispatcher = getattr(module, program.function)
+    if dispatcher.signatures:
+        return dispatcher
     with _writable_folder() as kept:
         if kept is None:
             _say(f"Compiling {program.what}; {folder()} is not writable, so every program has to do it again.")
