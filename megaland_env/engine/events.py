@@ -23,6 +23,9 @@ NOTHING = -1
 BUYER = -2
 """As the seat of an event: the seat whose turn of phase 2 it is, in each of the games."""
 
+Column = npt.NDArray[Any] | int
+"""Entries of a column of the log: one for each event, or the same for all."""
+
 
 class Event(IntEnum):
     """The kinds of events. The comments say what ``item`` and ``value`` mean."""
@@ -135,12 +138,7 @@ class SilentLog:
     """Whether events are kept."""
 
     def add(
-        self,
-        event: Event,
-        games: Ints,
-        seat: npt.NDArray[Any] | int = NOTHING,
-        item: npt.NDArray[Any] | int = NOTHING,
-        value: npt.NDArray[Any] | int = NOTHING,
+        self, event: Event, games: Ints, seat: Column = NOTHING, item: Column = NOTHING, value: Column = NOTHING
     ) -> None:
         """Append one event for each of ``games`` (n,); the other columns are scalars or (n,)."""
 
@@ -149,9 +147,9 @@ class SilentLog:
         event: Event,
         games: Ints,
         concerned: npt.NDArray[Any],
-        seat: npt.NDArray[Any] | int = NOTHING,
-        item: npt.NDArray[Any] | int = NOTHING,
-        value: npt.NDArray[Any] | int = NOTHING,
+        seat: Column = NOTHING,
+        item: Column = NOTHING,
+        value: Column = NOTHING,
     ) -> None:
         """Append one event for each of ``games`` (n,) for which ``concerned`` (n,) is true or not zero.
 
@@ -159,12 +157,7 @@ class SilentLog:
         """
 
     def seats(
-        self,
-        event: Event,
-        games: Ints,
-        concerned: npt.NDArray[Any],
-        item: npt.NDArray[Any] | int = NOTHING,
-        value: npt.NDArray[Any] | int = NOTHING,
+        self, event: Event, games: Ints, concerned: npt.NDArray[Any], item: Column = NOTHING, value: Column = NOTHING
     ) -> None:
         """Append simultaneous events of several seats, in the order of the seats.
 
@@ -254,12 +247,7 @@ class EventLog(SilentLog):
         self._buyers = buyers
 
     def add(
-        self,
-        event: Event,
-        games: Ints,
-        seat: npt.NDArray[Any] | int = NOTHING,
-        item: npt.NDArray[Any] | int = NOTHING,
-        value: npt.NDArray[Any] | int = NOTHING,
+        self, event: Event, games: Ints, seat: Column = NOTHING, item: Column = NOTHING, value: Column = NOTHING
     ) -> None:
         """Keep an event of each game."""
         if not games.size:
@@ -274,9 +262,9 @@ class EventLog(SilentLog):
         event: Event,
         games: Ints,
         concerned: npt.NDArray[Any],
-        seat: npt.NDArray[Any] | int = NOTHING,
-        item: npt.NDArray[Any] | int = NOTHING,
-        value: npt.NDArray[Any] | int = NOTHING,
+        seat: Column = NOTHING,
+        item: Column = NOTHING,
+        value: Column = NOTHING,
     ) -> None:
         """Keep an event of each game that is concerned."""
         here = np.flatnonzero(concerned)
@@ -284,12 +272,7 @@ class EventLog(SilentLog):
             self.add(event, games.take(here), _entries(seat, here), _entries(item, here), _entries(value, here))
 
     def seats(
-        self,
-        event: Event,
-        games: Ints,
-        concerned: npt.NDArray[Any],
-        item: npt.NDArray[Any] | int = NOTHING,
-        value: npt.NDArray[Any] | int = NOTHING,
+        self, event: Event, games: Ints, concerned: npt.NDArray[Any], item: Column = NOTHING, value: Column = NOTHING
     ) -> None:
         """Keep an event of each seat that is concerned."""
         for seat, row in enumerate(concerned):
@@ -382,15 +365,15 @@ def in_words(columns: EventColumns, row: int) -> dict[str, Any]:
     return words
 
 
-def _column(values: npt.NDArray[Any] | int, n: int, dtype: type) -> npt.NDArray[Any]:
+def _column(values: Column, n: int, dtype: type) -> npt.NDArray[Any]:
     if isinstance(values, np.ndarray):
         return values.astype(dtype)
     return np.full(n, values, dtype=dtype)
 
 
-def _entries(values: npt.NDArray[Any] | int, here: Ints) -> npt.NDArray[Any] | int:
+def _entries(values: Column, here: Ints) -> Column:
     return values.take(here) if isinstance(values, np.ndarray) else values
 
 
-def _row(values: npt.NDArray[Any] | int, seat: int) -> npt.NDArray[Any] | int:
+def _row(values: Column, seat: int) -> Column:
     return values[seat] if isinstance(values, np.ndarray) else values

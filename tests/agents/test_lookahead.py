@@ -14,7 +14,7 @@ from megaland_agents.planning.lookahead import LookaheadAgent
 from megaland_env import Action, Decisions, Kind, MegalandConfig, MegalandGames
 from megaland_env.agent import Agent, make_agent, random_legal
 from megaland_experiments.strength.evaluate import evaluate
-from tests.support.tables import state
+from tests.support.tables import LEVEL_CARDS, state
 
 ALL_IN = ThresholdAgent(risk=1.0)  # always stays
 
@@ -53,17 +53,7 @@ def test_it_stays_while_nothing_can_happen() -> None:
 
 
 def test_it_jumps_what_would_make_it_fall() -> None:
-    but_the_serpent = [
-        "Clouds",
-        "Spires",
-        "Green Mesa",
-        "Treasure Box",
-        "Floating Eye",
-        "Rabbit",
-        "Sludge Creature",
-        "Bats",
-        "Biting Plant",
-    ]
+    but_the_serpent = [card for card in LEVEL_CARDS if card != "Red Serpent"]
     runner = {"hearts": 2, "max_hearts": 4, "jumps": 1, "carried": {"egg": 1, "fish": 1, "gear": 1, "stone": 2}}
     never = ThresholdAgent(jump_risk=1.0)
     snapshot = state([runner, {"in_level": False}], "jump", seen=but_the_serpent)

@@ -223,16 +223,21 @@ def test_leaving_keeps_what_has_been_played(megaland, typed):
     assert [action_name(dict(moment)[0]) for moment in replay.moments] == ["STAY", "STAY"]
 
 
-def test_an_interrupt_keeps_it_too(megaland, monkeypatch):
-    answers = iter(["1"])
+def type_and_interrupt(monkeypatch: pytest.MonkeyPatch, answers: list[str]) -> None:
+    """A person who types some answers, and then Ctrl-C."""
+    rest = iter(answers)
 
     def typed(prompt: str) -> str:
         try:
-            return next(answers)
+            return next(rest)
         except StopIteration:
             raise KeyboardInterrupt from None
 
     monkeypatch.setattr(builtins, "input", typed)
+
+
+def test_an_interrupt_keeps_it_too(megaland, monkeypatch):
+    type_and_interrupt(monkeypatch, ["1"])
     status, out, err = megaland("play", "--seed", "5", "--players", "3", "--replay", "g.json")
     assert (status, err) == (130, "")
     assert "Interrupted in round 1.\nThe game is saved in g.json" in out
@@ -876,15 +881,7 @@ def test_places_are_shared_by_equals():
 
 @pytest.mark.parametrize("answers", [[], ["1"]])
 def test_an_interrupt_says_how_the_game_could_have_been_saved(megaland, monkeypatch, answers):
-    rest = iter(answers)
-
-    def typed(prompt: str) -> str:
-        try:
-            return next(rest)
-        except StopIteration:
-            raise KeyboardInterrupt from None
-
-    monkeypatch.setattr(builtins, "input", typed)
+    type_and_interrupt(monkeypatch, answers)
     status, out, err = megaland("play", "--seed", "5")
     assert (status, err) == (130, "")
     assert out.endswith("Interrupted in round 1.\nThe game is not saved. With --replay FILE it is, wherever it ends.\n")

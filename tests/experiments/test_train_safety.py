@@ -583,20 +583,16 @@ def test_a_full_disk_is_one_line(
     assert same(run / "policy", tmp_path / "whole" / "policy")
 
 
+def train_command(steps: int, out: str) -> list[str]:
+    """The command in a process of its own."""
+    words = ["train", "--total-steps", str(steps), *WORDS, "--out", out]
+    return [sys.executable, "-m", "megaland_experiments.cli", *words]
+
+
 def test_a_row_that_does_not_fit_is_an_error_that_names_the_file(tmp_path: Path, capsys: Any) -> None:
     """In a process of its own, whose files may not grow beyond what a checkpoint needs."""
     run = tmp_path / "run"
-    command = [
-        sys.executable,
-        "-m",
-        "megaland_experiments.cli",
-        "train",
-        "--total-steps",
-        "300",
-        *WORDS,
-        "--out",
-        str(run),
-    ]
+    command = train_command(300, str(run))
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
@@ -620,17 +616,7 @@ def test_a_row_that_does_not_fit_is_an_error_that_names_the_file(tmp_path: Path,
 
 def test_a_reader_who_leaves_ends_nothing(tmp_path: Path) -> None:
     """As in ``megaland train | head``."""
-    command = [
-        sys.executable,
-        "-m",
-        "megaland_experiments.cli",
-        "train",
-        "--total-steps",
-        "100",
-        *WORDS,
-        "--out",
-        "run",
-    ]
+    command = train_command(100, "run")
     process = subprocess.Popen(
         command,
         cwd=tmp_path,

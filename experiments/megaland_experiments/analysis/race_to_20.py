@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from megaland_env.cards import WINNING_COINS
 from megaland_experiments.analysis.regression import Frame, fit
 from megaland_experiments.shared.intervals import share_interval
-from megaland_experiments.shared.plots import ANCHOR_COLOUR, POINTS, SERIES, dots, grid, new_figure
+from megaland_experiments.shared.plots import ANCHOR_COLOUR, POINTS, SERIES, dots, grid, line_with_intervals, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,16 +105,7 @@ def race_figure(rounds: Frame, seats: Frame, games: Frame, title: str = "") -> F
     length.set_xlabel("rounds")
     length.set_ylabel("games, %")
     rows = leaders(rounds, seats)
-    errors = np.stack([rows["value"] - rows["low"], rows["high"] - rows["value"]])
-    lead.errorbar(
-        rows["round"],
-        POINTS * rows["value"],
-        yerr=POINTS * errors,
-        color=SERIES[0][0],
-        marker=SERIES[0][1],
-        markersize=4,
-        capsize=2,
-    )
+    line_with_intervals(lead, rows["round"], rows["value"], rows["low"], rows["high"], scale=POINTS)
     lead.plot(rows["round"], POINTS * rows["par"], color=ANCHOR_COLOUR, linewidth=1)
     lead.set_ylim(0, 100)
     lead.set_title("How often the leader after\na round wins (grey: any player)")

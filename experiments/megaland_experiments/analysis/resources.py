@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from megaland_agents.planning.run_solver import RunModel, solve
 from megaland_env.cards import MAX_HEARTS, START_HEARTS
 from megaland_experiments.analysis.regression import Frame, fit
-from megaland_experiments.shared.plots import ANCHOR_COLOUR, INK, POINTS, SERIES, grid, new_figure, short
+from megaland_experiments.shared.plots import (
+    ANCHOR_COLOUR,
+    INK,
+    POINTS,
+    SERIES,
+    grid,
+    line_with_intervals,
+    new_figure,
+    short,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,17 +85,8 @@ def worth_figure(worths: pl.DataFrame, things: Sequence[str] = tuple(THINGS)[:4]
     axes.axhline(0, color=ANCHOR_COLOUR, zorder=0)
     for number, thing in enumerate(things):
         rows = worths.filter(pl.col("thing") == thing).drop_nulls("value")
-        colour, marker = SERIES[number]
-        errors = POINTS * np.stack([rows["value"] - rows["low"], rows["high"] - rows["value"]])
-        axes.errorbar(
-            rows["round"],
-            POINTS * rows["value"],
-            yerr=errors,
-            color=colour,
-            marker=marker,
-            markersize=4,
-            capsize=2,
-            label=thing,
+        line_with_intervals(
+            axes, rows["round"], rows["value"], rows["low"], rows["high"], series=number, scale=POINTS, name=thing
         )
     axes.set_xlabel("end of round")
     axes.set_ylabel("chance to win with one more, percentage points")
@@ -154,16 +153,8 @@ def runs_figure(runs: pl.DataFrame, exact: pl.DataFrame, title: str = "") -> Fig
         rows = runs.filter(pl.col("agent") == agent, pl.col("runs") >= FEWEST)
         colour, marker = SERIES[number % len(SERIES)]
         name = short(str(agent))
-        errors = np.stack([rows["treasures"] - rows["low"], rows["high"] - rows["treasures"]])
-        home.errorbar(
-            rows["hearts"],
-            rows["treasures"],
-            yerr=errors,
-            color=colour,
-            marker=marker,
-            markersize=4,
-            capsize=2,
-            label=name,
+        line_with_intervals(
+            home, rows["hearts"], rows["treasures"], rows["low"], rows["high"], series=number, name=name
         )
         falls.plot(rows["hearts"], POINTS * rows["falls"], color=colour, marker=marker, markersize=4, label=name)
     _hearts(home, "treasures brought home from a level, mean")

@@ -63,6 +63,39 @@ class Matches:
         """Some of the games."""
         return Matches(*(getattr(self, field.name)[games] for field in fields(self)))
 
+    @classmethod
+    def empty(cls, seeds: npt.NDArray[np.uint64], line_ups: npt.NDArray[np.int64]) -> Matches:
+        """Games that are not played yet, for ``enter``; the arguments are the attributes of these names."""
+        number, seats = line_ups.shape
+        return cls(
+            seeds=seeds,
+            line_ups=line_ups,
+            winners=np.zeros((number, seats), np.bool_),
+            coins=np.zeros((number, seats), np.int16),
+            decisions=np.zeros((number, seats), np.int32),
+            rounds=np.zeros(number, np.int32),
+            steps=np.zeros(number, np.int32),
+            truncated=np.zeros(number, np.bool_),
+        )
+
+    def enter(
+        self,
+        played: npt.NDArray[np.int64],
+        games: MegalandGames,
+        over: npt.NDArray[np.int64],
+        decisions: npt.NDArray[np.int32],
+    ) -> None:
+        """Enter how some games ended: ``played`` (n,) of these, which are ``over`` (n,) of the batch ``games``.
+
+        ``decisions`` (n, P) is how often each seat was asked.
+        """
+        self.winners[played] = games.winners[over]
+        self.coins[played] = games.coins[over]
+        self.decisions[played] = decisions
+        self.rounds[played] = games.rounds[over]
+        self.steps[played] = games.steps[over]
+        self.truncated[played] = games.truncated[over]
+
     @property
     def shares(self) -> npt.NDArray[np.float64]:
         """(N, P) the share of the win: 1 / number of winners for each of them, 0 for the others."""
@@ -134,17 +167,8 @@ def play(
     seeds, line_ups = _checked(config, len(made), line_ups, seeds)
     if batch < 1:
         raise ValueError(f"batch is {batch}; it must be at least 1")
+    results = Matches.empty(seeds, line_ups)
     number, seats = line_ups.shape
-    results = Matches(
-        seeds=seeds,
-        line_ups=line_ups,
-        winners=np.zeros((number, seats), np.bool_),
-        coins=np.zeros((number, seats), np.int16),
-        decisions=np.zeros((number, seats), np.int32),
-        rounds=np.zeros(number, np.int32),
-        steps=np.zeros(number, np.int32),
-        truncated=np.zeros(number, np.bool_),
-    )
     slots = min(batch, number)
     games = MegalandGames(config, slots, record=watcher is not None)
     games.reset(seeds[:slots])
@@ -173,13 +197,7 @@ def play(
             continue
         if watcher is not None:
             watcher.after(games, playing, over)
-        done = playing[over]
-        results.winners[done] = games.winners[over]
-        results.coins[done] = games.coins[over]
-        results.decisions[done] = asked[over]
-        results.rounds[done] = games.rounds[over]
-        results.steps[done] = games.steps[over]
-        results.truncated[done] = games.truncated[over]
+        results.enter(playing[over], games, over, asked[over])
         finished += over.size
         again = over[: number - started]  # these slots go on with the next games
         playing[again] = np.arange(started, started + again.size)

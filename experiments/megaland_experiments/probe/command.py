@@ -37,6 +37,7 @@ from megaland_experiments.probe.screen import show
 from megaland_experiments.shared.agent_files import check_policies, policies_of
 from megaland_experiments.shared.output import going_on, need, say, screen
 from megaland_experiments.shared.progress import progress_bar
+from megaland_experiments.shared.result_files import print_written
 from megaland_experiments.shared.run_folder import Work, claim
 from megaland_experiments.strength.evaluate import config_for, opponents_for
 
@@ -204,8 +205,7 @@ def run(arguments: argparse.Namespace) -> int:
                 files = write_probe(result, folder)
         finally:  # the disk may be full
             show(result, console)
-    names = ", ".join(file.name for file in files)
-    console.print(f"{how}\nwritten to {folder.path}: {names}", style="dim", highlight=False, soft_wrap=True)
+    print_written(console, how, folder, files)
     return 0
 
 

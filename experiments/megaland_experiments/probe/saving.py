@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 from megaland_experiments.probe.figures import figures
 from megaland_experiments.probe.result import Probe
-from megaland_experiments.shared.result_files import write_results
+from megaland_experiments.shared.result_files import save_results, write_results
 from megaland_experiments.shared.run_folder import (
     AGAIN,
     FolderError,
@@ -15,7 +16,6 @@ from megaland_experiments.shared.run_folder import (
     RunFolder,
     Stored,
     Work,
-    claim,
     parse_object,
     read_stored,
 )
@@ -38,10 +38,12 @@ def save_probe(probe: Probe, folder: str | Path) -> list[Path]:
         FolderError: the folder holds something else, or is in use.
         OSError: a file cannot be written.
     """
-    with claim(Work(PROBE, probe.settings), folder) as owned:
-        if owned.has(RESULTS_FILE) and results_in(owned.stored).tables() != probe.tables():
-            raise FolderError(f"{folder} holds other results of the same settings; name another folder")
-        return write_probe(probe, owned)
+
+    def same(stored: Stored) -> bool:
+        return results_in(stored).tables() == probe.tables()
+
+    work = Work(PROBE, probe.settings)
+    return save_results(work, folder, RESULTS_FILE, same, partial(write_probe, probe))
 
 
 def write_probe(probe: Probe, folder: RunFolder) -> list[Path]:

@@ -149,3 +149,32 @@ def dots(
     axes.set_yticks(range(centre.size), labels)
     axes.set_ylim(centre.size - 0.4, -0.6)
     grid(axes, "x")
+
+
+def line_with_intervals(
+    axes: Axes,
+    along: npt.ArrayLike,
+    values: npt.ArrayLike,
+    low: npt.ArrayLike,
+    high: npt.ArrayLike,
+    *,
+    series: int = 0,
+    scale: float = 1.0,
+    name: str | None = None,
+) -> None:
+    """Draw a line through values, with their intervals.
+
+    Args:
+        axes: the axes to draw in.
+        along: (n,) the positions on the x axis.
+        values: (n,) the values.
+        low: (n,) the lower ends of the intervals.
+        high: (n,) the upper ends of the intervals.
+        series: index into ``SERIES``; after the last the first follows.
+        scale: factor of values and intervals, such as ``POINTS``.
+        name: name in a legend.
+    """
+    centre, below, above = (scale * np.asarray(array, np.float64) for array in (values, low, high))
+    colour, marker = SERIES[series % len(SERIES)]
+    errors = np.stack([centre - below, above - centre])
+    axes.errorbar(along, centre, yerr=errors, color=colour, marker=marker, markersize=4, capsize=2, label=name)

@@ -133,20 +133,7 @@ def evaluate(
     players = config.num_players
     table = [agent, *opponents_for(opponents, players)]
 
-    # One object for each different agent, so that it is asked once for all its seats.
-    keys = [participant if isinstance(participant, str) else id(participant) for participant in table]
-    distinct = list(dict.fromkeys(keys))
-    roster = tuple(table[keys.index(key)] for key in distinct)
-    cast = tuple(distinct.index(key) for key in keys)
-    plan = Plan(
-        agents=roster,
-        names=tuple(map(agent_name, roster)),
-        config=config,
-        line_ups=(LineUp(tuple(sorted(cast)), (), orders=(cast,)),),
-        games=games,
-        seed=seed,
-        policies=policies_of(each for each in roster if isinstance(each, str)).get("policies", {}),
-    )
+    plan = _plan_of(table, config, games, seed)
     (matches,) = play_all(plan, workers=workers, batch=batch, progress=progress)
     num_seeds = plan.num_seeds(0)
     seat_of = rotations(players).argsort(axis=1)  # (rotation, participant)
@@ -177,6 +164,23 @@ def evaluate(
         mean_rounds=float(matches.rounds.mean()),
         mean_decisions=float(by_participant(matches.decisions)[:, :, 0].mean()),
         truncated_share=float(matches.truncated.mean()),
+    )
+
+
+def _plan_of(table: Sequence[str | Agent], config: MegalandConfig, games: int, seed: int) -> Plan:
+    """The games of one table, with one object for each different agent, so that it is asked once for all its seats."""
+    keys = [participant if isinstance(participant, str) else id(participant) for participant in table]
+    distinct = list(dict.fromkeys(keys))
+    roster = tuple(table[keys.index(key)] for key in distinct)
+    cast = tuple(distinct.index(key) for key in keys)
+    return Plan(
+        agents=roster,
+        names=tuple(map(agent_name, roster)),
+        config=config,
+        line_ups=(LineUp(tuple(sorted(cast)), (), orders=(cast,)),),
+        games=games,
+        seed=seed,
+        policies=policies_of(each for each in roster if isinstance(each, str)).get("policies", {}),
     )
 
 

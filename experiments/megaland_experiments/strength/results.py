@@ -228,16 +228,13 @@ class Summary:
         for kind in self._kinds:
             for agent, name in enumerate(self._names):
                 of_seed = self._scores[kind][agent]
-                low, high = share_interval(of_seed)
                 counted = self._counted(kind, agent)
                 rows.append(
                     {
                         "num_players": self._players,
                         "kind": kind,
                         "agent": name,
-                        "win_share": float(of_seed.mean()),
-                        "low": low,
-                        "high": high,
+                        **_win_share(of_seed),
                         "par": 1 / self._players,
                         "games": sum(len(table.matches) for table in counted),
                         **_means(counted, agent),
@@ -261,8 +258,7 @@ class Summary:
             }
             if (agent, opponent) in alone:
                 of_seed = alone[agent, opponent].win_shares[agent]
-                low, high = share_interval(of_seed)
-                row.update(win_share=float(of_seed.mean()), low=low, high=high)
+                row.update(_win_share(of_seed))
             ahead, games = _ahead(self._played, agent, opponent)
             rows.append({**row, "ahead": ahead, "games_together": games})
         return rows
@@ -307,15 +303,12 @@ class Summary:
         for by, where in ways.items():
             for position in range(self._players):
                 of_seed = np.mean([per_seed(table.shares, where(table) == position) for table in self._played], axis=0)
-                low, high = share_interval(of_seed)
                 rows.append(
                     {
                         "num_players": self._players,
                         "by": by,
                         "position": position,
-                        "win_share": float(of_seed.mean()),
-                        "low": low,
-                        "high": high,
+                        **_win_share(of_seed),
                         "par": 1 / self._players,
                     }
                 )
@@ -327,7 +320,6 @@ def line_up_rows(table: Played, names: Sequence[str]) -> list[Row]:
     rows = []
     for agent, seats in table.line_up.counts().items():
         of_seed = table.win_shares[agent]
-        low, high = share_interval(of_seed * seats)  # of all its seats, which together may win a whole game
         rows.append(
             {
                 "num_players": table.players,
@@ -336,14 +328,18 @@ def line_up_rows(table: Played, names: Sequence[str]) -> list[Row]:
                 "agent": names[agent],
                 "seats": seats,
                 "games": len(table.matches),
-                "win_share": float(of_seed.mean()),
-                "low": low / seats,
-                "high": high / seats,
+                **_win_share(of_seed, seats),
                 "par": 1 / table.players,
                 **_means([table], agent),
             }
         )
     return rows
+
+
+def _win_share(of_seed: npt.NDArray[np.float64], seats: int = 1) -> Row:
+    """The mean win share of one seat (seeds,) and its interval; several seats of a game together may win all of it."""
+    low, high = share_interval(of_seed * seats)
+    return {"win_share": float(of_seed.mean()), "low": low / seats, "high": high / seats}
 
 
 def _means(counted: Sequence[Played], agent: int) -> Row:

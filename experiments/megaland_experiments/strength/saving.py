@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from megaland_experiments.shared.result_files import write_results
+from megaland_experiments.shared.result_files import save_results, write_results
 from megaland_experiments.shared.run_folder import (
     AGAIN,
     FIRST_VERSION,
@@ -14,7 +14,6 @@ from megaland_experiments.shared.run_folder import (
     RunFolder,
     Stored,
     Work,
-    claim,
     parse_object,
     read_object,
     read_stored,
@@ -41,10 +40,13 @@ def save_tournament(result: Tournament, folder: str | Path) -> list[Path]:
         FolderError: the folder holds something else, or is in use.
         OSError: a file cannot be written.
     """
-    with claim(Work(TOURNAMENT, result.settings), folder) as owned:
-        if owned.has(RESULTS_FILE) and results_in(owned.stored).tables() != result.tables():
-            raise FolderError(f"{folder} holds other results of the same settings; name another folder")
-        return write_tournament(result, owned)
+
+    def same(stored: Stored) -> bool:
+        return results_in(stored).tables() == result.tables()
+
+    return save_results(
+        Work(TOURNAMENT, result.settings), folder, RESULTS_FILE, same, partial(write_tournament, result)
+    )
 
 
 def write_tournament(result: Tournament, folder: RunFolder) -> list[Path]:

@@ -32,6 +32,7 @@ from megaland_experiments.options import (
 from megaland_experiments.shared.agent_files import policies_of
 from megaland_experiments.shared.output import going_on, need, say, screen
 from megaland_experiments.shared.progress import progress_bar
+from megaland_experiments.shared.result_files import print_written
 from megaland_experiments.shared.run_folder import (
     RunFolder,
     Work,
@@ -288,8 +289,7 @@ def _run(arguments: argparse.Namespace, entry: Entry, folder: RunFolder) -> int:
         files = write_tournament(result, folder)
     finally:  # the disk may be full
         show(result, console)
-    names = ", ".join(file.name for file in files)
-    console.print(f"{summary}\nwritten to {folder.path}: {names}", style="dim", highlight=False, soft_wrap=True)
+    print_written(console, summary, folder, files)
     return 0
 
 
