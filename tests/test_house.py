@@ -27,7 +27,10 @@ LAYERS = (
     ("the engine", r"megaland_env\.engine(\..*)?"),
     ("games", r"megaland_env\.(game|decisions|snapshot|replay|agent|rewards|observation(\..*)?)"),
     ("seats", r"megaland_env\.seats(\..*)?"),
-    ("environments and rendering", r"megaland_env|megaland_env\.(envs|render)(\..*)?|megaland_env\.megaland_v0"),
+    (
+        "environments and rendering",
+        r"megaland_env|megaland_env\.(envs|render)(\..*)?|megaland_env\.(megaland_v0|warm_up)",
+    ),
     ("agents", r"megaland_agents(\..*)?"),
     ("experiments", r"megaland_experiments(\..*)?"),
 )
