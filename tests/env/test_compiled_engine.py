@@ -6,6 +6,8 @@ import copy
 import pickle
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 pytest.importorskip("numba")
 
 from megaland_env import IllegalActionError, MegalandConfig, MegalandGames
+from megaland_env.engine.compiled import threads
 from megaland_env.engine.events import Event
 from megaland_env.engine.state import FIELDS
 from megaland_env.rewards import Shaped
@@ -249,3 +252,37 @@ def test_a_long_log_is_kept_whole() -> None:
         for each in games:
             each.step(actions)
     assert check_equal_events(games).total() > 60_000
+
+
+@pytest.mark.parametrize("number_of_threads", [1, 2, 3])
+def test_threads_change_nothing(number_of_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "FEWEST", 10)
+    monkeypatch.setattr(threads, "number_of_threads", lambda: number_of_threads)
+    monkeypatch.setattr(threads, "_others", cache(lambda: ThreadPoolExecutor(2)))
+    games = both(num_games=101)
+    random = np.random.default_rng(7)
+    for each in games:
+        each.reset(0)
+    for step in range(60):
+        actions = random_actions(games[0], random)
+        index = None if step % 2 else random.permutation(101)[:40]
+        for each in games:
+            each.step(actions if index is None else actions[index], index)
+        check_equal(games)
+    errors(games, lambda each: each.step(np.full((101, 4), 39)))
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After all slices have ended."""
+    monkeypatch.setattr(threads, "number_of_threads", lambda: 3)
+    monkeypatch.setattr(threads, "_others", cache(lambda: ThreadPoolExecutor(2)))
+    played = []
+
+    def work(start: int, stop: int) -> None:
+        played.append((start, stop))
+        if start:
+            raise KeyError(start)
+
+    with pytest.raises(KeyError):
+        threads.in_slices(3 * threads.FEWEST, work)
+    assert sorted(played) == [(k * threads.FEWEST, (k + 1) * threads.FEWEST) for k in range(3)]

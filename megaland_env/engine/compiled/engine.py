@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env.arrays import Bytes, Floats, Ints, Words
+from megaland_env.engine.compiled import threads
 from megaland_env.engine.compiled.cache import Program
 from megaland_env.engine.events import EventColumns, EventLog
 from megaland_env.engine.rules.flow import Moves
@@ -142,32 +143,28 @@ class CompiledEngine:
         margin_seen: npt.NDArray[np.int16],
     ) -> bool:
         state = self._state
+        number = len(numbers)
+        arguments = (games, self._named, what, numbers, reward, self._gamma, rewards, margin_seen)
+        if number >= threads.FEWEST and not isinstance(state.log, EventLog):
+            if self._call(arguments, 0, 0, True) == INVALID:
+                return False
+            threads.in_slices(number, lambda start, stop: self._call(arguments, start, stop, False))
+            return True
         if isinstance(state.log, EventLog) and self._log is _NO_LOG:
             self._log = np.zeros(_LOG_SIZE, np.int32)
             self._options[-1] = _LOG_SIZE
-        start = 0
-        while True:
-            start = self._play(
-                state.bytes,
-                self._options,
-                self._setting,
-                self._log,
-                games,
-                self._named,
-                what,
-                numbers,
-                reward,
-                self._gamma,
-                rewards,
-                margin_seen,
-                start,
-            )
-            if start == INVALID:
-                return False
-            if isinstance(state.log, EventLog):
-                self._move_log(state.log)
-            if start == len(numbers):
-                return True
+        start = self._call(arguments, 0, number, True)
+        if start == INVALID:
+            return False
+        while isinstance(state.log, EventLog):
+            self._move_log(state.log)
+            if start == number:
+                break
+            start = self._call(arguments, start, number, False)
+        return True
+
+    def _call(self, arguments: tuple[Any, ...], start: int, stop: int, check: bool) -> int:
+        return self._play(self._state.bytes, self._options, self._setting, self._log, *arguments, start, stop, check)
 
     def _move_log(self, log: EventLog) -> None:
         """Append the events that compiled code has written to the event log."""

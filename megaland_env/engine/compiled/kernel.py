@@ -36,6 +36,8 @@ SIGNATURE = (
     types.float32[:, ::1],
     types.int16[:, ::1],
     types.int64,
+    types.int64,
+    types.boolean,
 )
 """The types of the arguments of ``play``."""
 
@@ -55,6 +57,8 @@ def play(
     rewards: Floats,
     margins_seen: npt.NDArray[np.int16],
     start: int,
+    stop: int,
+    check: bool,
 ) -> int:
     """Play games, each to its next decision.
 
@@ -71,21 +75,22 @@ def play(
         gamma: the discount factor of the shaped reward.
         rewards: (P, N) float32, written in a step.
         margins_seen: (P, N), read and written in a step.
-        start: the index into ``games`` of the first to be played; the checks are made when it is 0.
+        start: the index into ``games`` of the first to be played.
+        stop: the index after the last.
+        check: whether to check the arguments of all n games first.
 
     Returns:
-        The index into ``games`` of the first game not played, which is n unless the log is full. ``INVALID`` if some
-        argument is not valid for a step; nothing has changed then.
+        The index into ``games`` of the first game not played, which is ``stop`` unless the log is full. ``INVALID`` if
+        some argument is not valid; nothing has changed then.
     """
     memory = memory_of(state_bytes, options, log, rewards, margins_seen)
-    number = len(numbers)
     everyone = len(games) == 0
-    if start == 0:
+    if check:
         if not everyone and not _distinct(games, named):
             return INVALID
         if what == STEP and not _all_legal(memory, games, numbers):
             return INVALID
-    for i in range(start, number):
+    for i in range(start, stop):
         if memory.log_size and memory.log_size < _used(log) + ROOM_FOR_A_STEP:
             return i
         game = i if everyone else games[i]
@@ -99,7 +104,7 @@ def play(
             play_on(memory, game, new_game(memory, game, seed, setting[:NUM_BUILDINGS], setting[NUM_BUILDINGS:]))
         else:
             play_on(memory, game, numbers[i, 0])
-    return number
+    return stop
 
 
 @compiled
