@@ -31,6 +31,11 @@ def as_integer(value: Any) -> int | None:
         return None
 
 
+def ragged(what: str) -> ValueError:
+    """The error for nested sequences of different lengths, of which NumPy makes no array."""
+    return ValueError(f"{what} must be one array, not sequences of different lengths")
+
+
 def check_seed(seed: int) -> None:
     """Check the seed of an agent.
 

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, fields
 from functools import partial
 from typing import Any, TypedDict
 
+import numpy as np
+
 from megaland_env.cards import (
     MARKET_SIZE,
     MAX_PLAYERS,
@@ -81,6 +83,8 @@ class MegalandConfig:
         if not isinstance(self.skip_forced, bool):
             raise ConfigError(f"skip_forced is {self.skip_forced!r}; it must be True or False")
         copies = self.star_copies
+        if isinstance(copies, np.ndarray):
+            copies = copies.tolist()
         if isinstance(copies, str) or not isinstance(copies, Sequence) or len(copies) != len(STAR_BUILDINGS):
             raise ConfigError(f"star_copies is {copies!r}; it must be a sequence of {len(STAR_BUILDINGS)} integers")
         named = zip(STAR_BUILDINGS, copies, strict=True)
@@ -118,12 +122,12 @@ class MegalandConfig:
 
 
 def config_of(
-    config: MegalandConfig | None, config_fields: Mapping[str, Any], owner: Callable[..., Any]
+    config: MegalandConfig | Mapping[str, Any] | None, config_fields: Mapping[str, Any], owner: Callable[..., Any]
 ) -> MegalandConfig:
     """Return the configuration given as ``config`` or field by field, or else the default.
 
     Args:
-        config: the whole configuration.
+        config: the whole configuration, or a mapping for ``MegalandConfig.from_dict``.
         config_fields: keyword arguments that should be fields of ``MegalandConfig``.
         owner: the class or function that was called with them, for the message.
 
@@ -131,10 +135,15 @@ def config_of(
         TypeError: both were given, or a keyword is unknown; the message suggests the most similar parameters of
             ``owner``.
         ConfigError: a field is invalid.
-        ValueError: ``config`` is not a ``MegalandConfig``.
+        ValueError: ``config`` is neither a ``MegalandConfig`` nor a mapping.
     """
     known = [field.name for field in fields(MegalandConfig)]
     for name in config_fields:
+        if name == "max_episode_steps":  # which gymnasium.make_vec passes on
+            raise TypeError(
+                f"{owner.__name__}() has no max_episode_steps: max_rounds cuts games off, and "
+                "gymnasium.make_vec(..., vectorization_mode='sync') limits the steps"
+            )
         if name not in known:
             near = difflib.get_close_matches(name, [*inspect.signature(owner).parameters, *known], n=2)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; the game has {', '.join(known)}"
@@ -144,8 +153,10 @@ def config_of(
     if config_fields:
         named = ", ".join(config_fields)
         raise TypeError(f"{owner.__name__}() takes config or its fields, not both: config and {named} were given")
+    if isinstance(config, Mapping):  # as EnvSpec.to_json of Gymnasium makes it
+        return MegalandConfig.from_dict(config)
     if not isinstance(config, MegalandConfig):
-        raise ValueError(f"config is {config!r}; it must be a MegalandConfig")
+        raise ValueError(f"config is {config!r}; it must be a MegalandConfig, or a dict of its fields")
     return config
 
 

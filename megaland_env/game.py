@@ -12,7 +12,7 @@ import numpy.typing as npt
 from megaland_env import snapshot
 from megaland_env.actions import NUM_ACTIONS, Kind
 from megaland_env.arrays import Bools, Bytes, Doubles, Floats, Ints, Words, constant
-from megaland_env.checks import is_integer
+from megaland_env.checks import is_integer, ragged
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
 from megaland_env.engine import backend, bits, rng
@@ -41,6 +41,10 @@ class Saved(NamedTuple):
     margin_seen: npt.NDArray[np.int16]
     version: int
     logged: int
+
+
+MOST_GAMES = 2**32
+"""Largest number of games in a batch; far fewer fill the memory of any computer."""
 
 
 class MegalandGames:
@@ -84,8 +88,8 @@ class MegalandGames:
         **config_fields: Unpack[ConfigFields],
     ) -> None:
         config = config_of(config, config_fields, type(self))
-        if not is_integer(num_games) or num_games < 1:
-            raise ValueError(f"num_games is {num_games!r}; it must be a positive integer")
+        if not is_integer(num_games) or not 1 <= num_games <= MOST_GAMES:
+            raise ValueError(f"num_games is {num_games!r}; it must be a positive integer of at most {MOST_GAMES:,}")
         rewards, compiled = make_reward(reward), plays_compiled(engine)
         self._attach(GameState(config, int(num_games)), rewards, record, compiled)
 
@@ -482,7 +486,10 @@ class MegalandGames:
 
     def _choices(self, actions: npt.ArrayLike, number: int) -> npt.NDArray[Any]:
         """The given actions as (P, n), after checks of their shape and dtype."""
-        array = np.asarray(actions)
+        try:
+            array = np.asarray(actions)
+        except ValueError:
+            raise ragged("actions") from None
         if array.shape != (number, self.num_players):
             raise ValueError(
                 f"actions must have the shape ({number}, {self.num_players}), a row for each game and a column for "
@@ -577,7 +584,10 @@ class MegalandGames:
 
 def _checked_rewards(rewards: Any, number: int, players: int) -> Floats:
     """The rewards (n, P) that a user's callable returned, after checks of their shape, dtype and values."""
-    array = np.asarray(rewards)
+    try:
+        array = np.asarray(rewards)
+    except ValueError:
+        raise ragged("what the reward returns") from None
     if array.shape != (number, players) or array.dtype.kind not in "fiub":
         raise ValueError(
             f"the reward returned {array.dtype} of shape {array.shape}; for {number} games of {players} seats it must "

@@ -6,6 +6,7 @@ a game has an attribute ``at_end_only = True``; it is then called for finished g
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from megaland_env.arrays import Bools, Doubles, Ints
 from megaland_env.cards import WINNING_COINS
+from megaland_env.checks import is_number
 
 
 class Outcome(NamedTuple):
@@ -102,8 +104,8 @@ class Shaped:
     at_end_only = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.gamma <= 1:
-            raise ValueError(f"gamma is {self.gamma}; it must be from 0 to 1")
+        if not is_number(self.gamma) or not 0 <= self.gamma <= 1:
+            raise ValueError(f"gamma is {self.gamma!r}; it must be a number from 0 to 1")
 
     def __call__(self, outcome: Outcome) -> Doubles:
         """(n, P): the reward of ``win``, plus the difference of the potentials for the seats that observe."""
@@ -120,12 +122,15 @@ def make_reward(reward: str | Reward) -> Reward:
     """A reward by name, or the callable itself.
 
     Raises:
-        ValueError: there is no reward of that name.
+        ValueError: there is no reward of that name, or it is a class or no callable.
     """
     if isinstance(reward, str):
         if reward not in NAMED:
             raise ValueError(f"there is no reward {reward!r}; there are {', '.join(NAMED)}, and any callable")
         return NAMED[reward]()
+    if inspect.isclass(reward):
+        name = reward.__name__
+        raise ValueError(f"reward is the class {name}; it must be an object, such as {name}()")
     if not callable(reward):
         raise ValueError(f"a reward is a name or a callable, not {reward!r}")
     return reward

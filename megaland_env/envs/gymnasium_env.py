@@ -115,11 +115,16 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
         Raises:
             IllegalActionError: the action is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
             ResetNeeded: there is no game, or it is over.
+            ValueError: the action is not an integer; nothing has changed.
         """
         if not self._running:
             self._need_game()
             raise ResetNeeded("the game is over; call reset() first")
-        self.games.step(np.reshape(action, 1))
+        try:
+            choice = np.reshape(action, 1)
+        except ValueError:
+            raise ValueError(f"action is {action!r}; it must be one integer") from None
+        self.games.step(choice)
         over, truncated = bool(self.games.over[0]), bool(self.games.games.truncated[0])
         reward = float(self.games.rewards[0])
         self._running = not over

@@ -15,7 +15,7 @@ with needs("the Gymnasium environment", "envs"):
 
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.envs.gymnasium_env import action_space, observation_space
-from megaland_env.envs.vector_env import AutoresetVectorEnv, Bools, Floats, Infos, Ints
+from megaland_env.envs.vector_env import AutoresetVectorEnv, Bools, Floats, Infos, Ints, check_num_envs
 from megaland_env.observation import encode
 from megaland_env.render import render
 from megaland_env.rewards import Reward
@@ -100,7 +100,7 @@ class MegalandVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[Any],
         reward: as in ``MegalandEnv``.
         engine: likewise.
         illegal: as in ``MegalandEnv``.
-        autoreset_mode: an ``AutoresetMode`` or its value.
+        autoreset_mode: an ``AutoresetMode``, its name or its value, as ``"SAME_STEP"`` or ``"SameStep"``.
         render_mode: ``"ansi"`` or ``"rgb_array"``.
         **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
 
@@ -122,6 +122,7 @@ class MegalandVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[Any],
         render_mode: str | None = None,
         **config_fields: Unpack[ConfigFields],
     ) -> None:
+        check_num_envs(num_envs)
         config = config_of(config, config_fields, type(self))
         games = SingleLearnerGames(
             config, num_envs, opponents=opponents, seat=seat, reward=reward, engine=engine, illegal=illegal
@@ -160,6 +161,7 @@ class MegalandRunVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[An
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
+        check_num_envs(num_envs)
         games = TaskGames(RunTask(hearts, jumps, value), num_envs, illegal=illegal)
         super().__init__(games, autoreset_mode, render_mode)
 
@@ -185,4 +187,5 @@ class MegalandBuyVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[An
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
+        check_num_envs(num_envs)
         super().__init__(TaskGames(BuyTask(), num_envs, illegal=illegal), autoreset_mode, render_mode)

@@ -15,7 +15,7 @@ with needs("the Gymnasium environment", "envs"):
 
 from megaland_env.actions import NUM_ACTIONS, PASS, Kind
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
-from megaland_env.envs.vector_env import AutoresetVectorEnv, Bools, Floats, Infos, Ints
+from megaland_env.envs.vector_env import AutoresetVectorEnv, Bools, Floats, Infos, Ints, check_num_envs
 from megaland_env.game import MegalandGames
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import render
@@ -79,6 +79,7 @@ class MegalandMultiAgentVectorEnv(AutoresetVectorEnv, VectorEnv[Floats, npt.NDAr
         **config_fields: Unpack[ConfigFields],
     ) -> None:
         config = config_of(config, config_fields, type(self))
+        check_num_envs(num_envs)
         self.games = MegalandGames(config, num_envs, reward=reward, engine=engine)
         number, players = self.games.num_games, self.games.num_players
         observations = spaces.Box(-1.0, 1.0, (players, NUM_FEATURES), np.float32)

@@ -74,7 +74,11 @@ class MegalandParallelEnv(PettingZooTable, ParallelEnv):  # type: ignore[misc]
             if actions:
                 raise ResetNeeded("the game is over; call reset() first")
             return {}, {}, {}, {}, {}  # as in other environments of PettingZoo, when all agents are gone
-        if actions.keys() != self._seat.keys():
+        try:
+            given = actions.keys()
+        except AttributeError:
+            raise ValueError(f"actions must be a dict with the action of each agent, not {actions!r}") from None
+        if given != self._seat.keys():
             raise ValueError(f"actions must be of {', '.join(self.agents)}, not of {', '.join(map(str, actions))}")
         rewards = self._play({agent: self._choice(agent, actions[agent]) for agent in self.agents})
         terminations = self._for_all(bool(self.games.terminated[0]))

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from megaland_env.checks import is_integer
+from megaland_env.checks import check_whole, is_integer, ragged
 from megaland_env.extras import needs
 
 with needs("the Stable-Baselines3 environment", "train"):
@@ -26,6 +26,7 @@ from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
 from megaland_env.engine import rng
 from megaland_env.envs.seeds import checked_seed
+from megaland_env.game import MOST_GAMES
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_env.render import render
 from megaland_env.rewards import Reward
@@ -88,6 +89,8 @@ class MegalandVecEnv(VecEnv):
     ) -> None:
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode is {render_mode!r}; it must be 'rgb_array' or None")
+        check_whole("num_envs", num_envs, 1, MOST_GAMES)
+        num_envs = int(num_envs)
         several = isinstance(config, Sequence) and not config_fields
         configs = list(config) if several else [config_of(config, config_fields, type(self))]  # type: ignore[arg-type]
         self._rows = blocks_of(num_envs, len(configs))
@@ -219,7 +222,10 @@ class MegalandVecEnv(VecEnv):
             ValueError: ``actions`` has another shape.
         """
         self._need_games()
-        choices = np.asarray(actions)
+        try:
+            choices = np.asarray(actions)
+        except ValueError:
+            raise ragged("actions") from None
         if choices.shape != (self.num_envs,):
             raise ValueError(f"actions must be ({self.num_envs},) integers, not of shape {choices.shape}")
         self._actions = choices

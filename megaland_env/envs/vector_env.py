@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,10 @@ with needs("the Gymnasium environment", "envs"):
     from gymnasium.vector import AutoresetMode, VectorEnv
     from gymnasium.vector.utils import batch_space
 
+from megaland_env.checks import check_whole, ragged
 from megaland_env.engine import rng
 from megaland_env.envs.seeds import checked_seeds
+from megaland_env.game import MOST_GAMES
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
@@ -29,6 +31,26 @@ Infos = dict[str, Any]
 StepResult = tuple[Floats, Any, Bools, Bools, Infos]
 
 _MODES = ("ansi", "rgb_array")
+
+
+def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    """A mode by its value, as in Gymnasium's environments, or by its name."""
+    if isinstance(mode, str) and mode in AutoresetMode.__members__:
+        return AutoresetMode[mode]
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        known = ", ".join(repr(each.value) for each in AutoresetMode)
+        raise ValueError(f"autoreset_mode is {mode!r}, no valid AutoresetMode; there are {known}") from None
+
+
+def check_num_envs(num_envs: int) -> None:
+    """Check a number of games that run side by side.
+
+    Raises:
+        ValueError: it is not an integer, too small or too large.
+    """
+    check_whole("num_envs", num_envs, 1, MOST_GAMES)
 
 
 class AutoresetVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
@@ -49,7 +71,7 @@ class AutoresetVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
         observation_space: of one game.
         action_space: of one game.
         rewards_shape: the shape of the rewards of a step, (N,) or (N, P).
-        autoreset_mode: an ``AutoresetMode`` or its value.
+        autoreset_mode: an ``AutoresetMode``, its name or its value, as ``"SAME_STEP"`` or ``"SameStep"``.
         render_mode: ``"ansi"`` or ``"rgb_array"``.
 
     Attributes:
@@ -72,7 +94,7 @@ class AutoresetVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
             raise ValueError(f"render_mode is {render_mode!r}; it must be one of {_MODES}, or None")
         self.num_envs = num_envs
         self.render_mode = render_mode
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {"render_modes": list(_MODES), "render_fps": 2, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space = observation_space
         self.single_action_space = action_space
@@ -169,7 +191,10 @@ class AutoresetVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
             ValueError: ``actions`` has another shape or is not made of integers; nothing has changed.
         """
         self._need_games()
-        choices = np.asarray(actions)
+        try:
+            choices = np.asarray(actions)
+        except ValueError:
+            raise ragged("actions") from None
         shape = self.action_space.shape
         if choices.shape != shape or choices.dtype.kind not in "iu":
             raise ValueError(f"actions must be integers of shape {shape}, not {choices.dtype} of shape {choices.shape}")
@@ -266,6 +291,8 @@ class AutoresetVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
 
     def _slots_to_reset(self, options: dict[str, Any] | None) -> Ints:
         """(n,) positions. The options stay as they are: wrappers read them after the environment."""
+        if options is not None and not isinstance(options, Mapping):
+            raise ValueError(f"options is {options!r}; it must be a dict or None")
         mask = None if options is None else options.get("reset_mask")
         if mask is None:
             return np.arange(self.num_envs)

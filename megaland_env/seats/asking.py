@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from megaland_env.agent import Agent
+from megaland_env.checks import ragged
 from megaland_env.decisions import Decisions
 from megaland_env.engine.state import indices_where, put_at
 
@@ -60,7 +61,10 @@ def one_integer_each(answers: Any, number: int, who: str) -> Ints:
     Raises:
         ValueError: they are not one integer for each decision.
     """
-    array = np.asarray(answers)
+    try:
+        array = np.asarray(answers)
+    except ValueError:
+        raise ragged(f"the answers of {who} to {number} decisions") from None
     if array.shape != (number,) or array.dtype.kind not in "iu":
         raise ValueError(
             f"{who} answered {number} decisions with {array.dtype} of shape {array.shape}, "

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from megaland_env.agent import Agent, make_agent
 from megaland_env.decisions import Decisions
 from megaland_env.engine import rng
+from megaland_env.errors import IllegalActionError
 from megaland_env.seats.asking import answers_of, ask_agents
 
 OpponentSpec = (
@@ -169,6 +170,14 @@ class Seating:
     def names_at(self, game: int) -> list[str]:
         """(P,) who plays each seat of one game; the learner is called ``LEARNER_NAME``."""
         return [LEARNER_NAME if number == LEARNER else self.names[number] for number in self.player[:, game].tolist()]
+
+    def naming(self, error: IllegalActionError) -> IllegalActionError:
+        """The error for an illegal action, with the name of the opponent that chose it; the learner has none."""
+        number = int(self.player[error.seat, error.game])
+        if number == LEARNER:
+            return error
+        message = f"opponent {self.names[number]!r}: {error}"
+        return IllegalActionError(message, error.game, error.seat, error.action, error.legal)
 
     def answers(self, decisions: Decisions, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """(M,) what the agents choose; each is asked once, with all its decisions.

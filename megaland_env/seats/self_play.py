@@ -18,6 +18,7 @@ from megaland_env.agent import Agent
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
 from megaland_env.engine import rng
+from megaland_env.errors import IllegalActionError
 from megaland_env.game import MegalandGames
 from megaland_env.observation import encode
 from megaland_env.rewards import Reward, win_shares
@@ -248,7 +249,10 @@ class _Tables:
         if others.size:
             actions[others] = self.slots.seating.answers(decisions[others], at[others])
         answered = perf_counter()
-        over = carry_out(self.games, decisions, actions)
+        try:
+            over = carry_out(self.games, decisions, actions)
+        except IllegalActionError as error:
+            raise self.slots.seating.naming(error) from None
         rewards = self.games.rewards.T.reshape(-1).copy()
         moment = self._after(rewards, over)
         if over.size:

@@ -16,11 +16,12 @@ import numpy.typing as npt
 
 from megaland_env.actions import Kind
 from megaland_env.agent import Agent
-from megaland_env.checks import is_integer
+from megaland_env.checks import is_integer, ragged
 from megaland_env.config import MegalandConfig
 from megaland_env.decisions import Decisions
 from megaland_env.engine import rng
 from megaland_env.engine.state import add_at, indices_where, put_at
+from megaland_env.errors import IllegalActionError
 from megaland_env.game import MegalandGames
 from megaland_env.rewards import Reward, make_reward, win_shares
 from megaland_env.seats.legality import check_illegal, made_legal
@@ -219,7 +220,10 @@ class SingleLearnerGames:
                 has changed. Nor has it when an opponent or the reward raises an error, however late in the step.
         """
         games = self._everyone if index is None else np.asarray(index)
-        choices = np.asarray(actions)
+        try:
+            choices = np.asarray(actions)
+        except ValueError:
+            raise ragged("actions") from None
         if choices.shape != games.shape or choices.dtype.kind not in "iu":
             raise ValueError(f"actions must be ({games.size},) integers, not {choices.dtype} of shape {choices.shape}")
         self.games._check_started(games)
@@ -292,7 +296,10 @@ class SingleLearnerGames:
 
     def _move(self, moves: Ints, games: Ints) -> None:
         began = perf_counter()
-        self.games.step(moves.T, games)
+        try:
+            self.games.step(moves.T, games)
+        except IllegalActionError as error:
+            raise self._slots.seating.naming(error) from None
         self.seconds["engine"] += perf_counter() - began
 
     def _without_learner(self, games: Ints, own: Ints) -> Ints:
