@@ -530,12 +530,12 @@ def test_nothing_without_a_reset() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"num_envs": 0}, "num_games"),
+        ({"num_envs": 0}, "num_envs"),
         ({"illegal": "pass"}, "illegal"),
         ({"reward": "fun"}, "reward"),
         ({"autoreset_mode": "Later"}, "Later"),
         ({"render_mode": "human"}, "render_mode"),
-        ({"config": {"num_players": 3}}, "config"),
+        ({"config": ["num_players", 3]}, "config"),
     ],
 )
 def test_arguments_without_meaning(arguments: dict[str, Any], message: str) -> None:
