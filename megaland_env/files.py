@@ -24,6 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from megaland_env.outside_text import quoted
+
 TEMPORARY, REPLACED = ".part", ".old"
 """Suffixes of files and folders being written, and of those being removed; their names also begin with a dot."""
 
@@ -277,8 +279,12 @@ def _regular_file(file: Path, most_bytes: int) -> Iterator[io.BufferedReader]:
 
 def read_text(path: str | Path, most_bytes: int) -> str:
     """Read a UTF-8 file in the same way as ``read_bytes``; a ``FileError`` if it is not UTF-8."""
+    return _decoded(read_bytes(path, most_bytes), path)
+
+
+def _decoded(content: bytes, path: str | Path) -> str:
     try:
-        return read_bytes(path, most_bytes).decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FileError(f"{path} is not UTF-8 text: {error}") from None
 
@@ -300,6 +306,14 @@ def parse_json(text: str, path: str | Path) -> Any:
     if is_deeper(content, MOST_NESTED):
         raise _too_deep(path)
     return content
+
+
+def json_object(content: bytes, path: str | Path) -> dict[str, Any]:
+    """Parse the content of a JSON file that holds an object; a ``FileError`` that names ``path`` if it does not."""
+    found = parse_json(_decoded(content, path), path)
+    if not isinstance(found, dict):
+        raise FileError(f"{path} holds {quoted(found)}; it must hold an object")
+    return found
 
 
 def is_deeper(content: Any, most: int) -> bool:

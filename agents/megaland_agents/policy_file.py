@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from megaland_env import NUM_ACTIONS, action_name
 from megaland_env.checksums import CHECKSUMS_FILE, Checksums, FolderError, seal
 from megaland_env.extras import needs
-from megaland_env.files import FileError, digest, new_folder, parse_json, read_bytes
+from megaland_env.files import FileError, digest, json_object, new_folder, read_bytes
 from megaland_env.observation import FEATURES, FEATURES_VERSION
 from megaland_env.outside_text import printable, quoted
 
@@ -195,14 +195,9 @@ def _read_checked(file: Path) -> bytes:
 def _read_description(file: Path) -> dict[str, Any]:
     content = _read_checked(file)
     try:
-        description = parse_json(content.decode("utf-8"), file)
-    except UnicodeDecodeError as error:
-        raise PolicyError(f"{file.name} is damaged: it is not text: {error}") from None
+        return json_object(content, file)
     except FileError as error:
         raise PolicyError(f"{file.name} is damaged: {error}") from None
-    if not isinstance(description, dict):
-        raise PolicyError(f"{file.name} is damaged: it holds {quoted(description)}; it must hold an object")
-    return description
 
 
 def _read_weights(file: Path, sizes: Sequence[int]) -> dict[str, torch.Tensor]:

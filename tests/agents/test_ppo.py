@@ -365,13 +365,13 @@ def test_more_behind_the_weights(policy: Path) -> None:
     [
         (b"", "is not JSON"),
         (b'{"format": "megaland-policy/1", ', "is not JSON"),
-        (b"\xff\xfe{}", "is not text"),
+        (b"\xff\xfe{}", "is not UTF-8 text"),
         (b"[" * 100_000, "is not JSON"),  # deeper than the reader can go
         (b'{"format": ' + b"9" * 5000 + b"}", "is not JSON"),  # more digits than Python reads
-        (b"[1, 2]", r"it holds \[1, 2\]; it must hold an object"),
-        (b'"megaland-policy/1"', "it holds 'megaland-policy/1'; it must hold an object"),
-        (b"null", "it holds None; it must hold an object"),
-        (b"NaN", "it holds nan; it must hold an object"),
+        (b"[1, 2]", r"policy\.json holds \[1, 2\]; it must hold an object"),
+        (b'"megaland-policy/1"', "policy.json holds 'megaland-policy/1'; it must hold an object"),
+        (b"null", "policy.json holds None; it must hold an object"),
+        (b"NaN", "policy.json holds nan; it must hold an object"),
         (b"[" * 100 + b"]" * 100, "; it must hold an object"),
         (b"[" * 900 + b"]" * 900, "is not JSON .* nested more than 100 deep"),
         (b'["' + b"x" * 10**6 + b'"]', "; it must hold an object"),

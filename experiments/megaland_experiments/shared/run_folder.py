@@ -21,7 +21,7 @@ from typing import Any
 
 from megaland_env.checksums import AGAIN, CHECKSUMS_FILE, Checksums
 from megaland_env.checksums import FolderError as FolderError
-from megaland_env.files import REPLACED, TEMPORARY, FileError, digest, make_folder, parse_json, read_bytes
+from megaland_env.files import REPLACED, TEMPORARY, FileError, digest, json_object, make_folder, read_bytes
 from megaland_experiments.shared.output import json_bytes, versions
 
 LOCK_FILE = ".lock"
@@ -236,14 +236,9 @@ def parse_object(content: bytes, file: Path) -> dict[str, Any]:
         FolderError: the file is damaged, or does not hold an object.
     """
     try:
-        found = parse_json(content.decode("utf-8"), file)
-    except UnicodeDecodeError as error:
-        raise FolderError(f"{file} is damaged: it is not UTF-8 text ({error})") from None
+        return json_object(content, file)
     except FileError as error:
         raise FolderError(f"{file} is damaged: {error}") from None
-    if not isinstance(found, dict):
-        raise FolderError(f"{file} is damaged: it is no JSON object")
-    return found
 
 
 def _read(file: Path) -> bytes:

@@ -20,7 +20,7 @@ import torch
 from megaland_agents.policy_file import PolicyError
 from megaland_env.checks import check_whole
 from megaland_env.checksums import CHECKSUMS_FILE, Checksums, seal
-from megaland_env.files import new_folder, parse_json, read_bytes, read_json, remove_folder
+from megaland_env.files import json_object, new_folder, read_bytes, read_json, remove_folder
 from megaland_experiments.shared.output import warn
 from megaland_experiments.training.all_seats import AllSeatsPPO
 from megaland_experiments.training.config import ITSELF
@@ -142,7 +142,7 @@ def load_checkpoint(checkpoint: Path, model: AllSeatsPPO, league: League) -> dic
         state = _state(checkpoint)
         if state["format"] != FORMAT:
             raise CheckpointError(f"its format is {state['format']!r}, and not {FORMAT!r}")
-        games = parse_json(Checksums(checkpoint).read(GAMES, MOST_BYTES[GAMES]).decode(), checkpoint / GAMES)
+        games = json_object(Checksums(checkpoint).read(GAMES, MOST_BYTES[GAMES]), checkpoint / GAMES)
         tensors = _tensors(checkpoint, state["format"])
         model.policy.load_state_dict(tensors["policy"])
         model.policy.optimizer.load_state_dict(tensors["optimizer"])
