@@ -146,7 +146,7 @@ def test_the_adapters(tmp_path, capsys):
 
 
 def test_an_adapter_without_its_library_is_left_out(monkeypatch):
-    def missing(players: int, batch: int) -> benchmark.AdapterRun:
+    def missing(players: int, batch: int, engine: str) -> benchmark.AdapterRun:
         raise ModuleNotFoundError("No module named 'stable_baselines3'")
 
     monkeypatch.setitem(benchmark.ADAPTERS, "SB3 VecEnv", missing)

@@ -41,6 +41,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
+from importlib.metadata import version
 from itertools import product
 from statistics import median
 from time import perf_counter
@@ -52,6 +53,8 @@ import numpy.typing as npt
 from megaland_env import Kind, MegalandConfig, MegalandGames
 from megaland_env.agent import random_legal
 from megaland_env.engine import rng
+from megaland_env.engine.choice import ENGINES, plays_compiled
+from megaland_env.extras import is_installed
 from megaland_env.files import write_json, write_text
 from megaland_env.observation import NUM_FEATURES, encode
 from megaland_experiments.options import Several, add_several_players, path_name
@@ -73,9 +76,10 @@ POOL_STEPS = 300  # two to three games of random players
 
 @dataclass(frozen=True)
 class Row:
-    """Speed of the engine for one number of players and one size of batch. Times are nanoseconds per decision.
+    """Speed of an engine for one number of players and one size of batch. Times are nanoseconds per decision.
 
     Attributes:
+        engine: the engine that plays, ``"numpy"`` or ``"compiled"``.
         players: number of players (P).
         batch: number of games (N).
         decisions: decisions made in all windows.
@@ -89,6 +93,7 @@ class Row:
         full: decisions per second with mask and observation.
     """
 
+    engine: str
     players: int
     batch: int
     decisions: int
@@ -107,6 +112,7 @@ class AdapterRow:
     """Speed of an adapter for one number of players and one number of environments.
 
     Attributes:
+        engine: the engine that plays, ``"numpy"`` or ``"compiled"``.
         adapter: name of the adapter.
         players: number of players (P).
         batch: number of environments.
@@ -114,6 +120,7 @@ class AdapterRow:
         rate: decisions of the learner per second.
     """
 
+    engine: str
     adapter: str
     players: int
     batch: int
@@ -133,6 +140,7 @@ class Runner:
         observe: whether the observations are written.
         reset_share: games that are over are reset once they are at least this share of the batch.
         seed: base seed of the games.
+        engine: the engine that plays, as in ``MegalandGames``.
     """
 
     def __init__(
@@ -140,6 +148,7 @@ class Runner:
         config: MegalandConfig,
         batch: int,
         *,
+        engine: str = "auto",
         observe: bool = True,
         reset_share: float = 0.0,
         seed: int = 0,
@@ -148,7 +157,7 @@ class Runner:
             raise ValueError(f"batch is {batch}; it must be at least 1")
         if not 0 <= reset_share <= 1:
             raise ValueError(f"reset_share is {reset_share}; it must be from 0 to 1")
-        self.games = mixed_games(config, batch, seed)
+        self.games = mixed_games(config, batch, seed, engine)
         self._observe = observe
         self._at_least = max(1, int(reset_share * batch))
         self._seeds = self.games.seeds.copy()
@@ -185,9 +194,9 @@ class Runner:
         return len(decisions), restarted, (engine, chosen - asked, opened - chosen, encoded - opened)
 
 
-def mixed_games(config: MegalandConfig, batch: int, seed: int = 0) -> MegalandGames:
+def mixed_games(config: MegalandConfig, batch: int, seed: int = 0, engine: str = "auto") -> MegalandGames:
     """A batch of games at all stages, as after a long time of play, each with a seed of its own."""
-    decisions = _pool(config).decisions()
+    decisions = _pool(config, engine).decisions()
     _, one_row_each = np.unique(decisions.game, return_index=True)
     rows = one_row_each[:batch]
     games = decisions[rows].fork(-(-batch // rows.size), seed)
@@ -195,9 +204,9 @@ def mixed_games(config: MegalandConfig, batch: int, seed: int = 0) -> MegalandGa
 
 
 @lru_cache(maxsize=8)
-def _pool(config: MegalandConfig) -> MegalandGames:
+def _pool(config: MegalandConfig, engine: str) -> MegalandGames:
     """Games played for so long that they are at different stages. They may only be forked."""
-    games = MegalandGames(config, POOL)
+    games = MegalandGames(config, POOL, engine=engine)
     games.reset(0)
     seeds, episodes = games.seeds.copy(), np.zeros(POOL, np.int64)
     for _ in range(POOL_STEPS):
@@ -234,15 +243,17 @@ def measure(
     batch: int,
     seconds: float = DEFAULT_SECONDS,
     *,
+    engine: str = "auto",
     observe: bool = True,
     reset_share: float = 0.0,
 ) -> Row:
-    """Time the engine, as the docstring of the module explains.
+    """Time an engine, as the docstring of the module explains.
 
     Args:
         players: number of players (P).
         batch: number of games (N).
         seconds: time to spend in all timed windows together.
+        engine: the engine that plays, as in ``MegalandGames``.
         observe: whether the observations are written.
         reset_share: share of the games that must be over before they are reset.
 
@@ -251,7 +262,8 @@ def measure(
     """
     if not seconds > 0:
         raise ValueError(f"seconds is {seconds}; it must be positive")
-    runner = Runner(MegalandConfig(num_players=players), batch, observe=observe, reset_share=reset_share)
+    config = MegalandConfig(num_players=players)
+    runner = Runner(config, batch, engine=engine, observe=observe, reset_share=reset_share)
     runner.step()
     windows = np.zeros((WINDOWS, 2 + len(PARTS)))  # decisions, games, and the seconds of each part
     for window in windows:
@@ -263,6 +275,7 @@ def measure(
     play = windows[:, 2:4].sum(axis=1)
     full = windows[:, 2:].sum(axis=1)
     return Row(
+        engine=runner.games.engine,
         players=players,
         batch=batch,
         decisions=int(decisions.sum()),
@@ -277,9 +290,14 @@ def measure(
     )
 
 
-def profile(players: int, batch: int, seconds: float, top: int = 25) -> str:
+def named(engine: str) -> str:
+    """The engine that plays if it is asked for as ``engine``."""
+    return "compiled" if plays_compiled(engine) else "numpy"
+
+
+def profile(players: int, batch: int, seconds: float, engine: str = "auto", top: int = 25) -> str:
     """Where the engine spends its time: functions by their own time, measured by cProfile, which slows each call."""
-    runner = Runner(MegalandConfig(num_players=players), batch)
+    runner = Runner(MegalandConfig(num_players=players), batch, engine=engine)
     runner.step()
     profiler = cProfile.Profile()
     steps, decided, began = 0, 0, perf_counter()
@@ -309,10 +327,10 @@ class AdapterRun(Protocol):
 class SB3Run:
     """``MegalandVecEnv``: an observation and a mask for each environment after each step, as MaskablePPO reads them."""
 
-    def __init__(self, players: int, batch: int) -> None:
+    def __init__(self, players: int, batch: int, engine: str) -> None:
         from megaland_env.envs.sb3_vec_env import MegalandVecEnv
 
-        self._env = MegalandVecEnv(MegalandConfig(num_players=players), batch, opponents="random")
+        self._env = MegalandVecEnv(MegalandConfig(num_players=players), batch, opponents="random", engine=engine)
         self._luck = np.random.default_rng(0)
         self._env.seed(0)
         self._env.reset()
@@ -330,13 +348,39 @@ class SB3Run:
         return len(self._actions)
 
 
+class GymnasiumRun:
+    """``MegalandEnv``, one game: the observation and the mask of the learner after each step."""
+
+    def __init__(self, players: int, batch: int, engine: str) -> None:
+        from megaland_env.envs.gymnasium_env import MegalandEnv
+
+        self._env = MegalandEnv(MegalandConfig(num_players=players), opponents="random", engine=engine)
+        self._luck = np.random.default_rng(0)
+        _, info = self._env.reset(seed=0)
+        self._mask = info["action_mask"]
+
+    def choose(self) -> None:
+        """A random legal action."""
+        self._action = int(self._luck.choice(self._mask.nonzero()[0]))
+
+    def step(self) -> int:
+        """One step of the learner."""
+        _, _, terminated, truncated, info = self._env.step(self._action)
+        if terminated or truncated:
+            _, info = self._env.reset()
+        self._mask = info["action_mask"]
+        return 1
+
+
 class MultiAgentRun:
     """``MegalandMultiAgentVectorEnv``: observations and masks of all seats after each step."""
 
-    def __init__(self, players: int, batch: int) -> None:
+    def __init__(self, players: int, batch: int, engine: str) -> None:
         from megaland_env.envs.multi_agent_vector import MegalandMultiAgentVectorEnv
 
-        self._env = MegalandMultiAgentVectorEnv(batch, MegalandConfig(num_players=players), autoreset_mode="SameStep")
+        self._env = MegalandMultiAgentVectorEnv(
+            batch, MegalandConfig(num_players=players), engine=engine, autoreset_mode="SameStep"
+        )
         self._luck = np.random.default_rng(0)
         _, self._infos = self._env.reset(seed=0)
 
@@ -355,10 +399,10 @@ class MultiAgentRun:
 class AECRun:
     """``megaland_v0.env``, one game: the result of ``last`` in each turn."""
 
-    def __init__(self, players: int, batch: int) -> None:
+    def __init__(self, players: int, batch: int, engine: str) -> None:
         from megaland_env import megaland_v0
 
-        self._env = megaland_v0.env(config=MegalandConfig(num_players=players))
+        self._env = megaland_v0.env(config=MegalandConfig(num_players=players), engine=engine)
         self._luck = np.random.default_rng(0)
         self._env.reset(seed=0)
         self._mask = self._env.last()[0]["action_mask"]
@@ -381,10 +425,10 @@ class AECRun:
 class ParallelRun:
     """``megaland_v0.parallel_env``, one game: the observations of all agents after each step."""
 
-    def __init__(self, players: int, batch: int) -> None:
+    def __init__(self, players: int, batch: int, engine: str) -> None:
         from megaland_env import megaland_v0
 
-        self._env = megaland_v0.parallel_env(config=MegalandConfig(num_players=players))
+        self._env = megaland_v0.parallel_env(config=MegalandConfig(num_players=players), engine=engine)
         self._luck = np.random.default_rng(0)
         self._observations, _ = self._env.reset(seed=0)
 
@@ -402,7 +446,8 @@ class ParallelRun:
         return int(decisions)
 
 
-ADAPTERS: dict[str, Callable[[int, int], AdapterRun]] = {
+ADAPTERS: dict[str, Callable[[int, int, str], AdapterRun]] = {
+    "Gymnasium": GymnasiumRun,
     "SB3 VecEnv": SB3Run,
     "multi-agent vector": MultiAgentRun,
     "PettingZoo AEC": AECRun,
@@ -410,18 +455,20 @@ ADAPTERS: dict[str, Callable[[int, int], AdapterRun]] = {
 }
 """The adapters by name. An adapter whose library is not installed is left out."""
 
-ONE_GAME = ("PettingZoo AEC", "PettingZoo Parallel")
+ONE_GAME = ("Gymnasium", "PettingZoo AEC", "PettingZoo Parallel")
 """The adapters that play a single game."""
 
 ADAPTER_WARM_UP = 150  # steps: the learner makes a third of the decisions or fewer, so about three games
 
 
-def measure_adapter(name: str, players: int, batch: int, seconds: float = DEFAULT_SECONDS) -> AdapterRow | None:
+def measure_adapter(
+    name: str, players: int, batch: int, seconds: float = DEFAULT_SECONDS, engine: str = "auto"
+) -> AdapterRow | None:
     """Time an adapter; ``None`` if its library is not installed, or if it cannot play this number of games."""
     if name in ONE_GAME and batch > 1:
         return None
     try:
-        run = ADAPTERS[name](players, batch)
+        run = ADAPTERS[name](players, batch, engine)
     except ModuleNotFoundError:
         return None
     began = perf_counter()
@@ -440,7 +487,7 @@ def measure_adapter(name: str, players: int, batch: int, seconds: float = DEFAUL
             spent += perf_counter() - start
         total += decisions
         rates.append(decisions / spent)
-    return AdapterRow(name, players, batch, total, median(rates))
+    return AdapterRow(named(engine), name, players, batch, total, median(rates))
 
 
 # ------------------------------------------------------------------------------------------------------ the command
@@ -460,6 +507,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seconds", type=float, default=DEFAULT_SECONDS, help="seconds to measure for each row (%(default)s)"
+    )
+    parser.add_argument(
+        "--engine",
+        action=Several,
+        const=ENGINES,
+        default=("auto",),
+        metavar="NAME,...",
+        help=f"engines to measure: {', '.join(ENGINES)} (auto)",
     )
     parser.add_argument(
         "--reset-share",
@@ -484,22 +539,22 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(path)
     console = screen()
     console.print(describe_machine(), style="dim", highlight=False, soft_wrap=True)
-    sizes = [(players, batch) for players in arguments.players for batch in arguments.batch]
+    sizes = list(product(arguments.players, arguments.batch, arguments.engine))
     if arguments.profile:
-        for players, batch in sizes:
-            say(profile(players, batch, arguments.seconds))
+        for players, batch, name in sizes:
+            say(profile(players, batch, arguments.seconds, name))
         return 0
     rows: list[Row] = []
     adapter_rows: list[AdapterRow] = []
     adapters = [] if arguments.adapters == "no" else list(product(ADAPTERS, sizes))
     engine = [] if arguments.adapters == "only" else sizes
     with progress_bar("rows") as progress:
-        for done, (players, batch) in enumerate(engine):
+        for done, (players, batch, name) in enumerate(engine):
             progress(done, len(engine) + len(adapters))
-            rows.append(measure(players, batch, arguments.seconds, reset_share=arguments.reset_share))
-        for done, (name, (players, batch)) in enumerate(adapters, start=len(engine)):
+            rows.append(measure(players, batch, arguments.seconds, engine=name, reset_share=arguments.reset_share))
+        for done, (adapter, (players, batch, name)) in enumerate(adapters, start=len(engine)):
             progress(done, len(engine) + len(adapters))
-            row = measure_adapter(name, players, batch, arguments.seconds)
+            row = measure_adapter(adapter, players, batch, arguments.seconds, name)
             adapter_rows += [row] if row is not None else []
     if rows:
         console.print(engine_table(rows))
@@ -539,12 +594,14 @@ def engine_table(rows: Sequence[Row]) -> Table:
     """The rows as a ``rich.table.Table``."""
     from rich.table import Table
 
-    table = Table(title="Engine: parts in ns per decision, then decisions and games per second", title_justify="left")
-    for column in ("players", "batch", *PARTS, "play", "games", "with mask and observation"):
+    table = Table(title="Engines: parts in ns per decision, then decisions and games per second", title_justify="left")
+    table.add_column("engine")
+    for column in ("players", "batch", "step", *PARTS[1:], "play", "games", "with mask and observation"):
         table.add_column(column, justify="right", min_width=7)
     for row in rows:
         parts = (row.engine_ns, row.choosing_ns, row.mask_ns, row.observation_ns)
         table.add_row(
+            row.engine,
             f"{row.players}",
             f"{row.batch:,}",
             *("-" if part is None else f"{part:,.0f}" for part in parts),
@@ -560,19 +617,20 @@ def adapter_table(rows: Sequence[AdapterRow]) -> Table:
     from rich.table import Table
 
     table = Table(title="Adapters: decisions of the caller per second, against random agents", title_justify="left")
-    for column in ("adapter", "players", "environments", "decisions"):
-        table.add_column(column, justify="left" if column == "adapter" else "right")
+    for column in ("adapter", "engine", "players", "environments", "decisions"):
+        table.add_column(column, justify="left" if column in ("adapter", "engine") else "right")
     for row in rows:
-        table.add_row(row.adapter, f"{row.players}", f"{row.batch:,}", f"{row.rate:,.0f}")
+        table.add_row(row.adapter, row.engine, f"{row.players}", f"{row.batch:,}", f"{row.rate:,.0f}")
     return table
 
 
 def describe_machine() -> str:
     """The processor, the NumPy version and the threads, in one line."""
+    numba = f"Numba {version('numba')}" if is_installed("numba") else "without Numba"
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return (
-        f"{_processor()}, {platform.system()} {platform.machine()}, {usable} cores to use (the engine is one thread), "
-        f"Python {platform.python_version()}, NumPy {np.__version__}"
+        f"{_processor()}, {platform.system()} {platform.machine()}, {usable} cores to use, "
+        f"Python {platform.python_version()}, NumPy {np.__version__}, {numba}"
     )
 
 
