@@ -14,6 +14,7 @@ import ast
 import difflib
 import importlib
 import inspect
+import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,6 +43,11 @@ _RENAMED = {"engine": "builder"}
 
 _NETWORK_PATH = re.compile(r"[\\/]{2}")
 """Start of a Windows path on another computer; opening such a path sends the user's credentials there."""
+
+_ALIKE = 0.7
+"""How much a word must resemble another to be suggested (``difflib``): ``seed`` is not taken for ``seconds``."""
+_TELLING = 3
+"""Number of characters from which the beginning of a word is suggested."""
 
 _announced_only: ContextVar[bool] = ContextVar("announced_only", default=False)
 _depth: ContextVar[int] = ContextVar("depth", default=0)
@@ -209,8 +215,11 @@ def names_class(text: str) -> bool:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``" (did you mean threshold?)"`` if a word resembles a known one, otherwise nothing."""
-    close = difflib.get_close_matches(word[:100], list(known), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+    names = {name.lstrip("-"): name for name in known}  # the dashes of options make all of them alike
+    bare = word[:100].lstrip("-")
+    begin = [name for name in names if len(bare) >= _TELLING and name.startswith(bare)]
+    close = begin or difflib.get_close_matches(bare, list(names), n=1, cutoff=_ALIKE)
+    return f" (did you mean {names[close[0]]}?)" if close else ""
 
 
 def _announced(name: str) -> Any:
@@ -222,6 +231,9 @@ def _announced(name: str) -> Any:
 
 def _unknown(name: str) -> str:
     names = agent_names()
+    for folder in (name, os.path.join(name, "policy")):
+        if os.path.isfile(os.path.join(folder, "policy.json")):
+            return f"there is no agent {name!r}, but a policy of that name: its agent is ppo:path={folder}"
     hint = f" ({name} is now called {_RENAMED[name]})" if name in _RENAMED else did_you_mean(name, names)
     return f"there is no agent {name!r}{hint}; there are {', '.join(names)}, or package.module:Class"
 

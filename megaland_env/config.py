@@ -181,8 +181,10 @@ def building_named(name: str | Building) -> Building:
 def _market(market: Any) -> str | tuple[str, ...]:
     if isinstance(market, str):
         if market not in MARKET_RULES:
+            near = difflib.get_close_matches(market, MARKET_RULES, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise ConfigError(
-                f"market is {market!r}; it must be one of {MARKET_RULES} or {MARKET_SIZE} normal buildings"
+                f"market is {market!r}{hint}; it must be one of {MARKET_RULES} or {MARKET_SIZE} normal buildings"
             )
         return market
     if not isinstance(market, Sequence):

@@ -10,6 +10,7 @@ executes what is in it. A model that cannot be converted exactly is refused. ::
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from megaland_agents.policy_file import ACTIVATION_NAMES, Layer, PolicyError, ac
 from megaland_env import NUM_ACTIONS
 from megaland_env.observation import NUM_FEATURES
 from megaland_env.outside_text import quoted
+from megaland_env.seats.scenarios import TaskGames
 
 COMPARED = 64
 """Number of observations on which the converted policy is compared with the model."""
@@ -65,6 +67,10 @@ def save_sb3_policy(model: Any, path: str | Path, *, provenance: Mapping[str, An
     Returns:
         The folder.
 
+    Warns:
+        UserWarning: the model has no environment, so that it is not known how it was trained, or it was trained on a
+            task.
+
     Raises:
         PolicyError: the model cannot be converted; the message says why.
         OSError: the folder cannot be written.
@@ -72,6 +78,7 @@ def save_sb3_policy(model: Any, path: str | Path, *, provenance: Mapping[str, An
     policy = getattr(model, "policy", None)
     _check_environment(model)
     layers, activation = sb3_layers(policy)
+    _warn_of_environment(getattr(model, "env", None))
     noted = {"made by": "save_sb3_policy", "algorithm": type(model).__name__, "steps": int(model.num_timesteps)}
     # Compared in memory before anything is written, so that an existing policy is not replaced by a wrong one.
     _compare(policy, layers, activation)
@@ -163,15 +170,39 @@ def _check_environment(model: Any) -> None:
             )
 
 
+def _warn_of_environment(env: Any) -> None:
+    """Warn of a model that may not have learned to play the full game as an agent sees it."""
+    if env is None:
+        warnings.warn(
+            "the model has no environment, as after loading it: whether it was trained in wrappers, or on a task, is "
+            "not known; give it one with model.set_env",
+            stacklevel=3,
+        )
+    elif any(isinstance(getattr(single.unwrapped, "games", None), TaskGames) for single in _singles(env)):
+        warnings.warn(
+            "the model was trained on a task, which has only some of the decisions of the full game; as an agent it "
+            "makes the others, too, without having learned them",
+            stacklevel=3,
+        )
+
+
 def _wrappers(env: Any) -> Iterator[Any]:
     """The wrappers of a vector environment, and those of its environments as far as they are in this process."""
-    while isinstance(env, VecEnvWrapper):
-        yield env
-        env = env.venv
-    for single in getattr(env, "envs", ()):
+    wrapped = env
+    while isinstance(wrapped, VecEnvWrapper):
+        yield wrapped
+        wrapped = wrapped.venv
+    for single in _singles(env):
         while isinstance(single, gym.Wrapper):
             yield single
             single = single.env
+
+
+def _singles(env: Any) -> list[Any]:
+    """The environments in a vector environment, as far as they are in this process."""
+    while isinstance(env, VecEnvWrapper):
+        env = env.venv
+    return list(getattr(env, "envs", ()))
 
 
 def _compare(policy: Any, layers: list[Layer], activation: str) -> None:

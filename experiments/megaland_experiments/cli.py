@@ -165,20 +165,27 @@ def _arguments(words: Sequence[str], named: str) -> argparse.Namespace:
     parser = Parser(prog="megaland", description="The board game Megaland for reinforcement learning.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {versions()['megaland']}")
     parser.add_argument("--traceback", action="store_true", help="show the traceback of an error")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    chosen = parser
     if named and named not in COMMANDS:
         guess = did_you_mean(named, COMMANDS)
         parser.error(f"there is no command {named!r}{guess}; there are {', '.join(COMMANDS)}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    chosen = parser
     for name, command in COMMANDS.items():
         sentence = f"{command.help[0].upper()}{command.help[1:]}."
         subparser = commands.add_parser(name, help=command.help, description=sentence)
         if name == named:
             import_module(command.options or command.module).add_arguments(subparser)
             chosen = subparser
+    options = [option for action in chosen._actions for option in action.option_strings]
+    if not named:
+        wrong = [word for word in words if not any(option.startswith(word) for option in options)]
+        if wrong:
+            parser.error(f"there is no option {wrong[0]!r}{did_you_mean(wrong[0], options)}")
     arguments, unknown = parser.parse_known_args(chosen.joined(words))
+    if isinstance(getattr(arguments, "agents", None), list) and not any(word.startswith("-") for word in unknown):
+        arguments.agents += unknown  # those after an option, as in: tournament random --players 2 threshold
+        unknown = []
     if unknown:
-        options = [option for action in chosen._actions for option in action.option_strings]
         word = next((word for word in unknown if word.startswith("-")), unknown[0])
         guess = did_you_mean(word.partition("=")[0], options)
         what = "option" if word.startswith("-") else "argument"

@@ -27,13 +27,34 @@ def whole_number(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: the text is no whole number, or one of more than 64 bits.
     """
+    reason = ""
     try:
         value = Decimal(text)
-        if value.is_finite() and abs(value) < _MOST and value == value.to_integral_value():
+        if value.is_finite() and abs(value) >= _MOST:
+            reason = " of at most 64 bits"
+        elif value.is_finite() and value == value.to_integral_value():
             return int(value)
     except ArithmeticError:  # not a number, or one with an enormous exponent
         pass
-    raise argparse.ArgumentTypeError(f"{text!r} must be a whole number, such as 30000, 30_000 or 3e4")
+    raise argparse.ArgumentTypeError(f"{text!r} must be a whole number, such as 30000, 30_000 or 3e4{reason}")
+
+
+def seed_number(text: str) -> int:
+    """The value of an option that is a seed.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is no whole number from 0 to 2**64 - 1.
+    """
+    seed = whole_number(text)
+    if seed < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from 0 to 2**64 - 1")
+    return seed
+
+
+def _one_number_of_players(text: str) -> int:
+    if "," in text:
+        raise argparse.ArgumentTypeError(f"{text!r} must be one number; give the command again for another")
+    return whole_number(text)
 
 
 def path_name(text: str) -> str:
@@ -86,11 +107,24 @@ class Several(argparse.Action):
         return tuple(words)
 
 
+class _Formatter(argparse.HelpFormatter):
+    """A formatter whose column of commands is wide enough for the longest of them."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """Take in an argument; commands are indented further than the base class allows for."""
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            self._action_max_length += self._indent_increment
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that accepts ``--players 2 3``, and whose messages are safe to show.
 
     A message may quote any text, including names of files that a shell has put in place of ``*``.
     """
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **{"formatter_class": _Formatter} | keywords)
 
     def parse_known_args(  # type: ignore[override]  # argparse lets a namespace be of any class
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -131,7 +165,11 @@ class Parser(argparse.ArgumentParser):
 def add_players(parser: argparse.ArgumentParser, default: int) -> None:
     """Add ``--players``, for a command that plays with one number of players."""
     parser.add_argument(
-        "--players", type=whole_number, default=default, metavar="P", help="number of players, 2 to 5 (%(default)s)"
+        "--players",
+        type=_one_number_of_players,
+        default=default,
+        metavar="P",
+        help="number of players, 2 to 5 (%(default)s)",
     )
 
 
@@ -163,7 +201,7 @@ def add_games(parser: argparse.ArgumentParser, default: int, what: str = "") -> 
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """Add ``--seed``."""
     parser.add_argument(
-        "--seed", type=whole_number, default=0, metavar="S", help="seed of all randomness in the games (%(default)s)"
+        "--seed", type=seed_number, default=0, metavar="S", help="seed of all randomness in the games (%(default)s)"
     )
 
 

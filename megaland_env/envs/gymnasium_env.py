@@ -123,7 +123,7 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
         try:
             choice = np.reshape(action, 1)
         except ValueError:
-            raise ValueError(f"action is {action!r}; it must be one integer") from None
+            raise ValueError(f"actions must be one integer, not {action!r}") from None
         self.games.step(choice)
         over, truncated = bool(self.games.over[0]), bool(self.games.games.truncated[0])
         reward = float(self.games.rewards[0])

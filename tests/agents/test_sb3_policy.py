@@ -191,3 +191,14 @@ def test_a_model_with_a_will_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="does not do what its layers say"):
         save_sb3_policy(model, tmp_path / "policy")
     assert model.policy.training  # as it was
+
+
+def test_a_model_without_an_environment_or_of_a_task_is_noted(tmp_path: Path) -> None:
+    model = maskable()
+    model.env = None
+    with pytest.warns(UserWarning, match="has no environment, as after loading it: whether it was trained in wrappers"):
+        save_sb3_policy(model, tmp_path / "policy")
+    for name in ("Megaland-Run-v0", "Megaland-Buy-v0"):
+        model = maskable(gym.make(f"megaland_env:{name}"))
+        with pytest.warns(UserWarning, match="was trained on a task, which has only some of the decisions"):
+            save_sb3_policy(model, tmp_path / name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -167,6 +168,73 @@ def test_an_empty_name(words, capsys):
         cli.main([*words.split(), ""])
     assert left.value.code == 2
     assert "the name is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["evaluate", "random", "--games", "1e30"], "'1e30' must be a whole number, .* of at most 64 bits"),
+        (["evaluate", "random", "--games", "1.5"], "'1.5' must be a whole number, such as 30000, 30_000 or 3e4$"),
+        (["evaluate", "random", "--players", "2,3"], "'2,3' must be one number; give the command again for another"),
+        (["evaluate", "random", "--seed", "-1"], r"--seed: '-1' must be a whole number from 0 to 2\*\*64 - 1"),
+        (["tournament", "random", "hearts", "--seed", "-1"], "'-1' must be a whole number from 0 to"),
+        (["simulate", "random", "--seed", "-1"], "'-1' must be a whole number from 0 to"),
+        (["probe", "random", "--seed", "-1"], "'-1' must be a whole number from 0 to"),
+        (["--versoin"], r"there is no option '--versoin' \(did you mean version\?\)|did you mean --version"),
+        (["benchmark", "--seed", "1"], "there is no option '--seed'$"),
+        (["evaluate", "random", "--agents", "3"], "there is no option '--agents'$"),
+        (["evaluate", "random", "--gmaes", "3"], r"there is no option '--gmaes' \(did you mean --games\?\)"),
+        (["nonsense"], "there is no command 'nonsense'; there are train, "),
+        (["tournament", "random", "hearts", "--players", "2", "--foo", "bar"], "there is no option '--foo'$"),
+        (["evaluate", "random", "hearts"], "there is no argument 'hearts'"),
+    ],
+)
+def test_words_of_the_command_line_that_are_wrong(words, message, capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.main(words)
+    assert left.value.code == 2
+    said = capsys.readouterr().err
+    assert re.search(message, said.rstrip("\n"))
+    assert words[0] in ("--versoin", *cli.COMMANDS) or "COMMAND ..." in said  # the usage names it
+
+
+def test_a_market_that_is_misspelt(capsys):
+    status, _, err = outcome(capsys, "evaluate", "random", "--market", "sprad")
+    assert status == 2
+    assert "market is 'sprad' (did you mean 'spread'?); it must be one of" in err
+
+
+def test_the_help_has_a_line_for_each_short_command(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    assert "\n    tournament  let agents play against each other, and rate them\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["tournament", "simulate"])
+def test_agents_on_both_sides_of_an_option(command):
+    for words in (["random", "--players", "2", "3", "threshold"], ["--players", "2,3", "random", "threshold"]):
+        arguments = cli._arguments([command, *words], command)
+        assert (arguments.agents, arguments.players) == (["random", "threshold"], (2, 3))
+
+
+def test_a_policy_in_the_place_of_an_agent(capsys, tmp_path):
+    policy = tmp_path / "run" / "policy"
+    policy.mkdir(parents=True)
+    (policy / "policy.json").write_text("{}")
+    for named in (policy, policy.parent):
+        status, _, err = outcome(capsys, "evaluate", "random", "--opponents", str(named))
+        assert status == 2
+        assert f"there is no agent '{named}', but a policy of that name: its agent is ppo:path={policy}" in err
+
+
+def test_a_report_on_a_training_run(capsys, tmp_path):
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "config.json").write_text("{}")
+    status, _, err = outcome(capsys, "report", str(tmp_path))
+    assert status == 2
+    assert f"{tmp_path} holds a training run" in err
+    assert f"megaland train --resume {tmp_path} shows the report" in err
 
 
 def test_a_mistake_with_its_traceback():

@@ -591,6 +591,46 @@ def test_a_larger_terminal_shows_the_full_board(screen, monkeypatch):
         assert len(shown) + 5 <= lines
 
 
+@pytest.mark.parametrize(
+    ("columns", "lines", "fits"), [(80, 24, True), (200, 80, True), (79, 24, False), (80, 23, False)]
+)
+def test_a_terminal_that_is_too_small_is_told_once(screen, monkeypatch, columns, lines, fits):
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setattr(sys, "stdin", Screen())
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("LINES", str(lines))
+    asked: list[str] = []
+    monkeypatch.setattr(builtins, "input", lambda prompt: asked.append(prompt) or "")
+    Terminal("never").check_size()
+    assert asked == ([] if fits else ["Enter to go on: "])
+    told = f"This terminal has {columns} columns and {lines} rows. The game needs 80 and 24: lines will wrap"
+    assert (told in screen.getvalue()) != fits
+
+
+def test_watch_says_that_it_opens_a_replay(screen, monkeypatch, tmp_path, capsys):
+    path = tmp_path / "game.json"
+    recorder = Recorder(MegalandGames(num_players=2, max_rounds=1))
+    recorder.reset([1])
+    save_replay(path, recorder.replay(0))
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
+    monkeypatch.setattr("megaland_experiments.play.watch.load_replay", _fail)
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["watch", str(path)])
+    assert screen.getvalue() == f"Opening {path} ...\n"
+
+
+def _fail(path: str) -> None:
+    raise ZeroDivisionError
+
+
+def test_answers_from_a_pipe_end_their_line(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("1\n2\n"))
+    terminal = Terminal("never")
+    assert [terminal.ask("Your choice: "), terminal.ask("Your choice: ")] == ["1", "2"]
+    assert capsys.readouterr().out == "Your choice: \nYour choice: \n"
+
+
 def test_pages_turn(screen, monkeypatch):
     monkeypatch.setattr(sys, "stdout", screen)
     monkeypatch.setattr(sys, "stdin", Screen())
@@ -746,7 +786,7 @@ def test_a_replay_is_written_when_it_is_asked_for(megaland):
     for name in ("megaland-7.json", "megaland-7-2.json", "megaland-7-3.json"):
         status, out, _ = megaland("play", "--seed", "7", typed=["1", "q", "s"])
         assert status == 0
-        assert f"s saves it as {name}, Enter leaves without: The game is saved in {name}.\n" in out
+        assert f"s saves it as {name}, Enter leaves without: \nThe game is saved in {name}.\n" in out
         assert "not saved" not in out
         assert len(load_replay(name)) == 1
     names = {path.name for path in Path().iterdir()}

@@ -82,6 +82,18 @@ def test_the_line_fits_a_terminal_with_the_time_left_on_it() -> None:
     assert "…" not in "".join(lines)
 
 
+def test_the_time_left_goes_on_between_two_updates() -> None:
+    progress, clock, _ = watched(False, 1000, 0)
+    progress.begin(0)
+    clock.now += 50
+    progress.updated(500)
+    assert progress.time_left() == 50
+    clock.now += 30  # a roll-out that is not learned from yet
+    assert progress.time_left() == 20
+    clock.now += 30
+    assert progress.time_left() == 0
+
+
 def test_without_a_terminal_there_is_a_line_every_half_minute() -> None:
     progress, clock, said = watched(False, 1000, 60)
     progress.begin(0)
@@ -165,7 +177,7 @@ def test_what_is_no_whole_number_in_python(value: object) -> None:
         ("opponents", {"itself": 1e308, "random": 1e308}, "each share must be a number from 0 to 1,000,000"),
         ("opponents", {"itself": float("nan")}, "each share must be a number from 0"),
         ("opponents", {"itself": "0.5"}, "each share must be a number from 0"),
-        ("opponents", {"itself": 1e-320}, "one share must be above 0, and their sum at least 1e-06"),
+        ("opponents", {"itself": 1e-320}, "one must be above 0, and the sum of the shares at least 1e-06"),
     ],
 )
 def test_what_is_out_of_range(name: str, value: Any, message: str) -> None:

@@ -66,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not 0 <= seed < 2**64:
         raise ValueError(f"seed is {seed}; it must be from 0 to 2**64 - 1")
     terminal = Terminal(arguments.colour)
+    terminal.check_size()
     saver = ReplaySaver(arguments.replay, terminal)
     specs = opponents_from(arguments) or [DEFAULT_OPPONENT]
     names, agents = _table(specs, players, seat)

@@ -6,6 +6,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from megaland_env.render.text import (
     NARROW,
@@ -18,6 +19,9 @@ from megaland_env.render.text import (
     wants_colour,
 )
 from megaland_env.snapshot import Snapshot
+
+LOWEST = 24
+"""Rows of a screen on which every decision fits."""
 
 COLOURS = ("auto", "always", "never")
 
@@ -50,6 +54,19 @@ class Terminal:
     def can_page(self) -> bool:
         """Whether long texts can wait for a key. Piped input cannot: it holds the answers to other questions."""
         return sys.stdout.isatty() and sys.stdin.isatty()
+
+    def check_size(self) -> None:
+        """Say once if the screen is too small, before the first screen is shown."""
+        columns, rows = shutil.get_terminal_size()
+        if self.rows is None or (columns >= NARROW and rows >= LOWEST):
+            return
+        self.say(
+            f"This terminal has {columns} columns and {rows} rows. The game needs {NARROW} and {LOWEST}: lines will "
+            "wrap, or the top of the board will be missing. Make it larger, or go on."
+        )
+        if self.can_page:
+            with suppress(EOFError):
+                self.ask("Enter to go on: ")
 
     def clear(self) -> None:
         """Clear the screen, if the output is one."""
@@ -123,7 +140,10 @@ class Terminal:
             EOFError: the input has ended.
         """
         try:
-            return input(prompt).strip()
+            answer = input(prompt).strip()
         except EOFError:
             print()
             raise
+        if not sys.stdin.isatty():  # nobody has pressed Enter, which would have ended the line of the prompt
+            print()
+        return answer

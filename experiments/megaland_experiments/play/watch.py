@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from megaland_env.actions import action_name
 from megaland_env.engine.events import in_words
+from megaland_env.outside_text import printable
 from megaland_env.render import words
 from megaland_env.replay import Replay, load_replay, play
 from megaland_env.snapshot import Snapshot
@@ -161,11 +162,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the replay, which checks it, and show it."""
+    terminal = Terminal(arguments.colour)
+    if terminal.rows is not None:  # a long game takes seconds, since its choices are played and checked
+        terminal.say(f"Opening {printable(arguments.replay)} ...")
     replay = load_replay(arguments.replay)
     players = replay.config.num_players
     if arguments.seat is not None and not 0 <= arguments.seat < players:
         raise ValueError(f"seat is {arguments.seat}; the game was played by the seats 0 to {players - 1}")
-    viewer = Viewer(replay, arguments.seat, Terminal(arguments.colour))
+    terminal.check_size()
+    viewer = Viewer(replay, arguments.seat, terminal)
     try:
         if arguments.all:
             viewer.show_all()

@@ -67,6 +67,12 @@ def report(folder: str | Path, progress: Told | None = None) -> str:
         return page("Games on record", records_sections(load(path), progress), progress)
     if (path / TOURNAMENT.file).exists() or (path / RESULTS_FILE).exists():
         return page("Tournament", tournament_sections(load_tournament(path)), progress)
+    if (path / "config.json").exists() and (path / "checkpoints").is_dir():
+        command = shlex.join(["megaland", "train", "--resume", str(path)])
+        raise FileNotFoundError(
+            f"{path} holds a training run, of which there is no page: its report.json and curve.png say how it went, "
+            f"and {command} shows the report"
+        )
     raise FileNotFoundError(
         f"{path} holds neither records ({MANIFEST_FILE}, of megaland simulate) nor a tournament ({TOURNAMENT.file}, of "
         "megaland tournament)"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from megaland_experiments.strength.result import Tournament
 
+_PLURAL = {PAIRS: "pairs", MIXED: "mixed tables"}
 PARTIAL_LIMIT = 60
 """Most rows of finished line-ups that are shown when a tournament is stopped."""
 
@@ -36,8 +37,9 @@ def show(result: Tournament, console: Console) -> None:
 def standings_table(result: Tournament, players: int) -> Any:
     """A table of the agents, best first."""
     table = _table(f"{players} players")
-    kinds: Sequence[str] = result.settings["lineups"]
-    titles = {PAIRS: f"wins, alone against {players - 1} of another", MIXED: "wins at mixed tables"}
+    kinds = _kinds(result, players)
+    alone = "wins against one other" if players == 2 else f"wins, alone against {players - 1} of another"
+    titles = {PAIRS: alone, MIXED: "wins at mixed tables"}
     for title in ("", "agent", "rating", *(titles[kind] for kind in kinds), "coins", "place"):
         table.add_column(title, justify="left" if title == "agent" else "right")
     standings = {(row["kind"], row["agent"]): row for row in _of(result.standings, players)}
@@ -59,7 +61,8 @@ def matrix_table(result: Tournament, players: int) -> Any:
     """A matrix of win shares: one agent alone against each other."""
     order = [row["agent"] for row in _of(result.ratings, players)]
     shares = {(row["agent"], row["opponent"]): row["win_share"] for row in _of(result.head_to_head, players)}
-    table = _table(f"{players} players: wins of one (row) against {players - 1} of another (column), in %")
+    whom = "another" if players == 2 else f"{players - 1} of another"
+    table = _table(f"{players} players: wins of one (row) against {whom} (column), in %")
     table.add_column("", justify="right")
     table.add_column("agent")
     for number in range(1, len(order) + 1):
@@ -89,7 +92,7 @@ def differences_table(result: Tournament, players: int) -> Any:
         for row in _of(result.differences, players)
     ]
     for (better, worse), row in sorted(ranked, key=lambda item: item[0]):
-        if worse - better != 1:
+        if worse - better != 1 or row["kind"] not in _kinds(result, players):
             continue
         sign = 1 if row["agent"] == order[better] else -1
         low, high = sorted((sign * row["low"], sign * row["high"]))
@@ -121,18 +124,24 @@ def what_it_tells(result: Tournament, players: int) -> list[str]:
     games = result.settings["games"]
     seeds = -(-games // players)
     sentences = []
-    for kind in result.settings["lineups"]:
+    for kind in _kinds(result, players):
         rows = [row for row in _of(result.differences, players) if row["kind"] == kind]
         if any(row["deviation"] is None for row in rows):
             return ["Games on a single seed cannot tell how sure the results are; play more games."]
         widest = max(row["deviation"] for row in rows)
         needed = max(row["games_needed"] for row in rows)
         sentences.append(
-            f"With {seeds * players:,} games a line-up, {kind} tell apart any two agents whose win shares differ by "
-            f"{100 * difference_found(widest, seeds):.1f} points, four times out of five; "
+            f"With {seeds * players:,} games a line-up, {_PLURAL[kind]} tell apart any two agents whose win shares "
+            f"differ by {100 * difference_found(widest, seeds):.1f} points, four times out of five; "
             f"to tell {100 * TELLING:.0f} points apart you need about {needed:,} games a line-up."
         )
     return sentences
+
+
+def _kinds(result: Tournament, players: int) -> list[str]:
+    """The kinds of line-ups to show; at a table of two the mixed ones are the pairs."""
+    kinds: list[str] = result.settings["lineups"]
+    return [PAIRS] if players == 2 and PAIRS in kinds else kinds
 
 
 def finished_table(rows: Sequence[Row]) -> Any:

@@ -134,7 +134,7 @@ class TrainConfig:
             raise ValueError(f"opponents are {self.opponents}; each share must be a number from 0 to {_MOST_SHARE:,}")
         if sum(shares) < _LEAST_SHARES:
             raise ValueError(
-                f"opponents are {self.opponents}; one share must be above 0, and their sum at least {_LEAST_SHARES}"
+                f"opponents are {self.opponents}; one must be above 0, and the sum of the shares at least {_LEAST_SHARES}"
             )
         tables = len(self.game_configs())
         if not 1 <= tables <= self.num_envs:

@@ -133,7 +133,10 @@ class TrainProgress:
         rate, seconds = self._rate(), self._playing_seconds + (self._clock() - self._since if self._playing else 0)
         if (steps and not rate) or (not steps and not self._games):
             return None
-        return (steps / rate if steps else 0.0) + (self._games_left * seconds / self._games if self._games else 0.0)
+        learning = steps / rate if steps else 0.0
+        if not self._playing:  # steps are counted at updates, some time ago
+            learning = max(learning - (self._clock() - self._since), 0.0)
+        return learning + (self._games_left * seconds / self._games if self._games else 0.0)
 
     def _rate(self) -> float:
         """Steps per second, 0 while unknown."""

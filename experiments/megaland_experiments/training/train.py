@@ -808,10 +808,14 @@ def report_table(report: Mapping[str, Any]) -> Table:
         settings, results = evaluation["settings"], evaluation["results"]
         low, high = results["interval"]
         table.add_row(
-            f"  against {settings['config']['num_players'] - 1} {settings['opponents'][0]}",
+            f"  against {_opponents_text(settings['config']['num_players'] - 1, settings['opponents'][0])}",
             f"{100 * results['win_share']:.1f} % ({100 * low:.1f} to {100 * high:.1f}; par {100 * results['par']:.3g})",
         )
     return table
+
+
+def _opponents_text(number: int, name: str) -> str:
+    return name if number == 1 else f"{number} {name}"
 
 
 # ------------------------------------------------------------------------------------------------------ the command
