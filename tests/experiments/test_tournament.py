@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from rich.console import Console
 
 from megaland_agents.heuristics.threshold import ThresholdAgent
 from megaland_env import Action, Decisions, Kind, MegalandConfig
@@ -37,6 +38,7 @@ from megaland_experiments.strength import figures as arena_figure
 from megaland_experiments.strength.folder import TOURNAMENT, ArenaFolder, FolderError, _name
 from megaland_experiments.strength.result import Tournament
 from megaland_experiments.strength.saving import load_tournament, save_tournament
+from megaland_experiments.strength.tables import show
 from megaland_experiments.strength.tournament import tournament
 from tests.support.places import ROOT
 
@@ -956,3 +958,20 @@ def test_an_agent_cannot_change_what_it_was_asked() -> None:
 def test_an_agent_error_reaches_the_caller() -> None:
     with pytest.raises(AgentError, match="agent 'illegal' chose"):
         tournament({"illegal": Illegal(), "random": "random"}, num_players=2, games=40)
+
+
+def test_at_tables_of_two_the_pairs_are_shown_once() -> None:
+    """The mixed line-ups of two are the same games."""
+    config = MegalandConfig(max_rounds=6)
+    found = tournament(["random", "hearts", "threshold"], num_players=[2, 3], games=12, config=config)
+    shown = io.StringIO()
+    show(found, Console(file=shown, width=200))
+    two, three = shown.getvalue().split("3 players", 1)
+    assert "wins against one other" in two
+    assert "wins of one (row) against another (column), in %" in two
+    assert "mixed" not in two
+    assert "wins, alone against 2 of another" in three
+    assert "wins at mixed tables" in three
+    assert "pairs tell apart any two agents" in two
+    assert "mixed tables tell apart any two agents" in three
+    assert {row["kind"] for row in found.differences if row["players"] == 2} == {"pairs", "mixed"}  # as in the files

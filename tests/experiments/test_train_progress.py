@@ -174,9 +174,9 @@ def test_what_is_no_whole_number_in_python(value: object) -> None:
         ("gamma", "1", "gamma is '1'; it must be a number from 0 to 1"),
         ("learning_rate", None, "learning_rate is None; it must be a number of at least 0"),
         ("learning_rate", float("inf"), "learning_rate is inf; it must be a number of at least 0"),
-        ("opponents", {"itself": 1e308, "random": 1e308}, "each share must be a number from 0 to 1,000,000"),
-        ("opponents", {"itself": float("nan")}, "each share must be a number from 0"),
-        ("opponents", {"itself": "0.5"}, "each share must be a number from 0"),
+        ("opponents", {"itself": 1e308, "random": 1e308}, "no share may be below 0 or above 1,000,000"),
+        ("opponents", {"itself": float("nan")}, "shares are numbers, and no share may be below 0"),
+        ("opponents", {"itself": "0.5"}, "shares are numbers, and no share may be below 0"),
         ("opponents", {"itself": 1e-320}, "one must be above 0, and the sum of the shares at least 1e-06"),
     ],
 )
@@ -236,3 +236,8 @@ def test_the_command_of_a_configuration_asks_for_it() -> None:
         command = shlex.split(train_options.command_text(config))
         assert command[:2] == ["megaland", "train"]
         assert parsed(shlex.join(command[2:])) == config
+
+
+def test_a_single_opponent_has_no_number() -> None:
+    assert megaland_experiments.training.train._opponents_text(1, "random") == "random"
+    assert megaland_experiments.training.train._opponents_text(3, "random") == "3 random"

@@ -131,10 +131,14 @@ class TrainConfig:
             raise ValueError(f"activation is {self.activation!r}; it must be one of {', '.join(ACTIVATION_NAMES)}")
         shares = self.opponents.values()
         if not all(is_number(share) and 0 <= share <= _MOST_SHARE for share in shares):
-            raise ValueError(f"opponents are {self.opponents}; each share must be a number from 0 to {_MOST_SHARE:,}")
+            raise ValueError(
+                f"opponents are {self.opponents}; shares are numbers, and no share may be below 0 or above "
+                f"{_MOST_SHARE:,}"
+            )
         if sum(shares) < _LEAST_SHARES:
             raise ValueError(
-                f"opponents are {self.opponents}; one must be above 0, and the sum of the shares at least {_LEAST_SHARES}"
+                f"opponents are {self.opponents}; one must be above 0, and the sum of the shares at least "
+                f"{_LEAST_SHARES}"
             )
         tables = len(self.game_configs())
         if not 1 <= tables <= self.num_envs:
