@@ -249,7 +249,7 @@ def _usable_for_heart(home: Bytes, rights: WildRights | None, paid: Bytes, need:
 
 
 def can_complete(state: GameState, games: Ints) -> Bools:
-    """B2 to B4: whether the cards paid so far are part of an allowed payment that the home hand can complete."""
+    """B2 to B4: whether the home hand can complete the payment, together with the cards that were already paid."""
     at = state.at_seat(state.buyer.take(games), games)
     home = piles.open_(state.home.take(at))
     paid = piles.open_(state.paid.take(games))

@@ -164,7 +164,7 @@ def _take_damage(state: GameState, games: Ints, at: Ints, inside: Bools, hurt: B
 
 
 def _fall(state: GameState, games: Ints, fell: Bools) -> Moves:
-    """L7: the consequences of a fall that need no decision."""
+    """L7: what a fall brings without a decision: Hospitals pay, and hands that leave no choice are kept or lost."""
     at = state.at(games)
     put_at(state.in_level, at, state.in_level.take(at) & ~fell)
     put_at(state.falling, at, fell)
