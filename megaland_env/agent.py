@@ -235,7 +235,10 @@ def _unknown(name: str) -> str:
         if os.path.isfile(os.path.join(folder, "policy.json")):
             return f"there is no agent {name!r}, but a policy of that name: its agent is ppo:path={folder}"
     hint = f" ({name} is now called {_RENAMED[name]})" if name in _RENAMED else did_you_mean(name, names)
-    return f"there is no agent {name!r}{hint}; there are {', '.join(names)}, or package.module:Class"
+    return (
+        f"there is no agent {name!r}{hint}; there are {', '.join(names)}, or package.module:Class "
+        "(after adding an entry point, install its package again)"
+    )
 
 
 def _import_class(module: str, name: str, spec: str) -> Any:

@@ -55,8 +55,9 @@ class MegalandGames:
     plays each game on to its next decision. Finished games never move, and no game resets by itself. A game with seed
     s plays the same in any batch and at any position in it.
 
-    Before the first ``reset`` there are no games: ``step`` and everything that reads their state raise ``ValueError``.
-    If only some games were started, with ``index``, the others have no active seat, and naming one of them is an error.
+    Before the first ``reset`` no game has been started: ``step`` and everything that reads the state of games raise
+    ``ValueError``. If only some games were started, with ``index``, the others have no active seat, and naming one of
+    them is an error.
 
     All arrays have the games on the first axis. Where possible they are views of the engine's own arrays: do not write
     to them, and copy what must outlive the next step.

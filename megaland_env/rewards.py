@@ -27,8 +27,8 @@ class Outcome(NamedTuple):
         truncated: (n,) bool, over by the cut-off (D4).
         winners: (n, P) bool, all false unless terminated.
         coins: (n, P) coins now.
-        margin: (n, P) own coins minus those of the best other seat, now.
-        margin_before: (n, P) the margin when the seat last observed the game (0 at the start).
+        margin: (n, P) own coins minus the most coins of any other seat, now.
+        margin_before: (n, P) the margin at the time when the seat last observed the game; 0 before that.
         observes: (n, P) bool, the seats that observe the game now, because they must decide or the game is over.
     """
 

@@ -47,16 +47,16 @@ ACTIVATION_NAMES = ("tanh", "relu")
 ACTIONS = tuple(action_name(action) for action in range(NUM_ACTIONS))
 """(40,) names of the actions, in the order of the network's outputs."""
 MOST_BYTES = {DESCRIPTION_FILE: 1 << 22, WEIGHTS_FILE: 1 << 28}
-"""Sizes above which a file is not read: no policy for a board game needs more, and more could fill the memory."""
+"""Maximum size of each file in bytes. A larger file is not read: no policy needs it, and it could fill the memory."""
 MOST_SIZES = 100
-"""Most entries of ``sizes``."""
+"""Maximum number of entries of ``sizes``."""
 
 Layer: TypeAlias = "tuple[torch.Tensor, torch.Tensor]"
 """The weights (outputs, inputs) and the biases (outputs,) of a linear layer."""
 
 
 class PolicyError(ValueError):
-    """No policy in a folder, or one that does not fit this version; the message says what is wrong."""
+    """Raised if a folder has no policy, or one that does not fit this version; the message says what is wrong."""
 
 
 def activation_type(name: str) -> type[nn.Module]:

@@ -1,7 +1,7 @@
-"""The parser of all commands, and the options that several of them have, in one spelling.
+"""The parser of all commands, and the options that several commands share.
 
-No option takes more than one word, so that none can take the name of an agent that follows it: several values are
-separated by commas. ``--players 2 3`` works too, since the word after it is not a number.
+An option takes one word, so that it cannot take the name of an agent that follows it. Several values are therefore
+separated by commas: ``--players 2,3``. ``--players 2 3`` works too, since numbers are no names of agents.
 
 The output of a command goes to ``--out``; ``--json``, ``--csv`` and ``--replay`` also write to a file what is shown.
 """
@@ -22,10 +22,10 @@ _MOST = 2**64
 
 
 def whole_number(text: str) -> int:
-    """The value of an option that is a whole number: ``30000``, ``30_000``, ``3e4``.
+    """Convert the text of an option to a whole number: ``30000``, ``30_000``, ``3e4``.
 
     Raises:
-        argparse.ArgumentTypeError: the text is no whole number, or one of more than 64 bits.
+        argparse.ArgumentTypeError: the text is not a whole number, or needs more than 64 bits.
     """
     reason = ""
     try:
@@ -40,10 +40,10 @@ def whole_number(text: str) -> int:
 
 
 def seed_number(text: str) -> int:
-    """The value of an option that is a seed.
+    """Convert the text of an option to a seed.
 
     Raises:
-        argparse.ArgumentTypeError: the text is no whole number from 0 to 2**64 - 1.
+        argparse.ArgumentTypeError: the text is not a whole number from 0 to 2**64 - 1.
     """
     seed = whole_number(text)
     if seed < 0:
@@ -58,10 +58,10 @@ def _one_number_of_players(text: str) -> int:
 
 
 def path_name(text: str) -> str:
-    """The value of an option that is the name of a file or a folder.
+    """Check the text of an option that names a file or a folder, and return it.
 
     Raises:
-        argparse.ArgumentTypeError: the text is empty, as that of an unset variable of a shell is.
+        argparse.ArgumentTypeError: the text is empty, as from an unset variable of the shell.
     """
     if not text.strip():
         raise argparse.ArgumentTypeError("the name is empty")

@@ -84,7 +84,7 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
         """(40,) the legal actions; exactly PASS when the game is over.
 
         Raises:
-            ResetNeeded: there is no game.
+            ResetNeeded: no game has been started.
         """
         self._need_game()
         mask: npt.NDArray[np.bool_] = self.games.decisions().legal[0]
@@ -114,7 +114,7 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
 
         Raises:
             IllegalActionError: the action is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
-            ResetNeeded: there is no game, or it is over.
+            ResetNeeded: no game has been started, or it is over.
             ValueError: the action is not an integer; nothing has changed.
         """
         if not self._running:
@@ -148,7 +148,7 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
         """The board as text (``ansi``) or as a picture (``rgb_array``); ``human`` has shown it already.
 
         Raises:
-            ResetNeeded: there is no game.
+            ResetNeeded: no game has been started.
         """
         self._need_game()
         if self.render_mode is None:
@@ -165,7 +165,7 @@ class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
 
     def _need_game(self) -> None:
         if not self._has_game:
-            raise ResetNeeded("there is no game; call reset() first")
+            raise ResetNeeded("no game has been started; call reset() first")
 
     def _rendered(self) -> Any:
         assert self.render_mode is not None

@@ -58,7 +58,7 @@ class OneLearnerVectorEnv(AutoresetVectorEnv):
         """(N, 40) the legal actions of each learner; exactly PASS where a game is over.
 
         Raises:
-            ResetNeeded: there are no games.
+            ResetNeeded: no game has been started.
         """
         self._need_games()
         return self.games.decisions().legal

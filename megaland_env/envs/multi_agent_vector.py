@@ -122,7 +122,7 @@ class MegalandMultiAgentVectorEnv(AutoresetVectorEnv, VectorEnv[Floats, npt.NDAr
         """(N, P, 40) the legal actions of every seat.
 
         Raises:
-            ResetNeeded: there are no games.
+            ResetNeeded: no game has been started.
         """
         self._need_games()
         return self.games.legal

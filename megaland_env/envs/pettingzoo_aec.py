@@ -85,7 +85,7 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
 
         Raises:
             IllegalActionError: the action is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
-            ResetNeeded: there is no game, or all agents have had their last turn.
+            ResetNeeded: no game has been started, or all agents have had their last turn.
             ValueError: it is no action at all; nothing has changed.
         """
         self._need_game()
@@ -125,7 +125,7 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
         """What an agent sees: the game before the choices that are still pending.
 
         Raises:
-            ResetNeeded: there is no game.
+            ResetNeeded: no game has been started.
         """
         self._need_game()
         return self._observation(agent)

@@ -66,7 +66,7 @@ class MegalandParallelEnv(PettingZooTable, ParallelEnv):  # type: ignore[misc]
 
         Raises:
             IllegalActionError: one is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
-            ResetNeeded: there is no game, or it is over and there are actions.
+            ResetNeeded: no game has been started, or it is over and there are actions.
             ValueError: an agent is missing or unknown, or gives no action at all; nothing has changed.
         """
         self._need_game()

@@ -128,7 +128,7 @@ class PettingZooTable:
         """(D,) all that is public, in the order of the seats: what ``player_0`` observes, since nobody sees more.
 
         Raises:
-            ResetNeeded: there is no game.
+            ResetNeeded: no game has been started.
         """
         self._need_game()
         return self._row(0)
@@ -137,7 +137,7 @@ class PettingZooTable:
         """The game as ``render_mode`` says: a text, a picture (H, W, 3) uint8, or nothing but what is printed.
 
         Raises:
-            ResetNeeded: there is no game.
+            ResetNeeded: no game has been started.
         """
         self._need_game()
         if self.render_mode is None:
@@ -158,7 +158,7 @@ class PettingZooTable:
 
     def _need_game(self) -> None:
         if not self._has_game:
-            raise ResetNeeded("there is no game; call reset() first")
+            raise ResetNeeded("no game has been started; call reset() first")
 
     # ---------------------------------------------------------------------------------------------- playing
 

@@ -170,7 +170,7 @@ class MegalandVecEnv(VecEnv):
         """(E, 40) the legal actions of the learner in each game.
 
         Raises:
-            ResetNeeded: there are no games.
+            ResetNeeded: no game has been started.
         """
         self._need_games()
         if self._masks is None:
@@ -218,7 +218,7 @@ class MegalandVecEnv(VecEnv):
         """Take the actions (E,) for the coming ``step_wait``.
 
         Raises:
-            ResetNeeded: there are no games.
+            ResetNeeded: no game has been started.
             ValueError: ``actions`` has another shape.
         """
         self._need_games()
@@ -235,7 +235,7 @@ class MegalandVecEnv(VecEnv):
 
         Raises:
             IllegalActionError: a choice is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
-            ResetNeeded: there are no games.
+            ResetNeeded: no game has been started.
             RuntimeError: ``step_async`` has given no actions.
         """
         self._need_games()
@@ -316,7 +316,7 @@ class MegalandVecEnv(VecEnv):
         """A picture (H, W, 3) of each game, as its learner sees it; all ``None`` without a render mode.
 
         Raises:
-            ResetNeeded: there are no games.
+            ResetNeeded: no game has been started.
         """
         self._need_games()
         if self.render_mode is None:
@@ -333,7 +333,7 @@ class MegalandVecEnv(VecEnv):
 
     def _need_games(self) -> None:
         if not self._has_games:
-            raise ResetNeeded("there are no games; call reset() first")
+            raise ResetNeeded("no game has been started; call reset() first")
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """The attribute for each game: its row of an array that has one for each, otherwise the same for all."""
@@ -390,7 +390,7 @@ class MegalandVecEnv(VecEnv):
         """All games as a dict that ``json.dumps`` takes, between two steps; the agents are named by their position.
 
         Raises:
-            ResetNeeded: there are no games.
+            ResetNeeded: no game has been started.
         """
         self._need_games()
         numbers = {id(agent): number for number, agent in enumerate(self.agents)}

@@ -1,4 +1,4 @@
-"""``AutoresetVectorEnv``: what Gymnasium's vector environments of Megaland have in common: autoreset, seeds, infos."""
+"""``AutoresetVectorEnv``: autoreset, seeds and infos, shared by the vector environments with Gymnasium's API."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class AutoresetVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
 
         Raises:
             IllegalActionError: an action is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
-            ResetNeeded: there are no games, or a game is over and nothing resets it by itself.
+            ResetNeeded: no game has been started, or a game is over and nothing resets it by itself.
             ValueError: ``actions`` has another shape or is not made of integers; nothing has changed.
         """
         self._need_games()
@@ -272,7 +272,7 @@ class AutoresetVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
         """A frame for each game: text (``ansi``) or a picture (``rgb_array``).
 
         Raises:
-            ResetNeeded: there are no games.
+            ResetNeeded: no game has been started.
         """
         self._need_games()
         if self.render_mode is None:
@@ -285,7 +285,7 @@ class AutoresetVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
 
     def _need_games(self) -> None:
         if not self._has_games:
-            raise ResetNeeded("there are no games; call reset() first")
+            raise ResetNeeded("no game has been started; call reset() first")
 
     # ---------------------------------------------------------------------------------------------- arguments of reset
 
@@ -301,7 +301,7 @@ class AutoresetVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
         if not mask.any():
             raise ValueError("options['reset_mask'] names no game")
         if not (self._has_games or mask.all()):
-            raise ResetNeeded("there are no games; reset all of them first")
+            raise ResetNeeded("no game has been started; the first reset() must start all of them")
         return np.flatnonzero(mask)
 
     def _seeds_of(self, seeds: int | list[int | None] | None) -> tuple[Bools, npt.NDArray[np.uint64]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ import torch
 
 from megaland_agents.policy_file import save_policy
 from megaland_env import NUM_ACTIONS
-from megaland_env.observation import NUM_FEATURES, features_table
+from megaland_env.observation import FEATURES, NUM_FEATURES, features_table
 from megaland_experiments import cli
 from tests.support.documents import PAGES, ROOT, Example, blocks, examples, megaland_commands
 
@@ -117,4 +119,24 @@ def test_the_number_of_features_is_right_wherever_it_is_given() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in PAGES)
     given = re.findall(r"(\d+) numbers in \[-1, 1\]", text)
     assert len(given) >= 2
+    given += re.findall(r"\(\w+, (\d+)\) float32", text)
+    assert len(given) >= 3
     assert set(given) == {str(NUM_FEATURES)}
+
+
+def test_the_ranges_of_features_are_right() -> None:
+    """The table on the page about observations: a row for each part of the layout, from index to index."""
+    page = (ROOT / "docs" / "observations-and-actions.md").read_text(encoding="utf-8")
+    ranges = [(int(first), int(last)) for first, last in re.findall(r"^\| (\d+) to (\d+) \| ", page, re.MULTILINE)][:5]
+    assert ranges[0][0] == 0
+    assert all(following[0] == this[1] + 1 for this, following in pairwise(ranges))
+    owners = [{FEATURES[index].partition(".")[0] for index in range(first, last + 1)} for first, last in ranges]
+    assert owners == [{"self"}, {"left1", "left2", "left3", "left4"}, {"self"}, {"table"}, {"kind"}]
+    assert ranges[-1][1] == NUM_FEATURES - 1
+
+
+def test_every_agent_is_on_the_page_about_agents() -> None:
+    announced = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    table = page[: page.index("## ")]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == sorted(announced["megaland.agents"])

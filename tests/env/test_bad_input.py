@@ -393,6 +393,7 @@ def test_names_of_buildings_are_read_generously() -> None:
     ("spec", "message"),
     [
         ("randon", r"there is no agent 'randon' \(did you mean random\?\); there are .*random"),
+        ("new", r"package.module:Class \(after adding an entry point, install its package again\)$"),
         ("", "there is no agent ''"),
         ("random:speed=3", "random:speed=3.* parameter.* seed"),
         ("random:3", "'3' is not of the form parameter=value"),

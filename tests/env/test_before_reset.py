@@ -149,7 +149,7 @@ def test_there_is_no_game_after_close(api: Api, use: Use) -> None:
 
 def test_no_actions_without_a_game() -> None:
     """Not even when all agents are missing, which is right after the end."""
-    with pytest.raises(ResetNeeded, match=r"there is no game; call reset\(\) first"):
+    with pytest.raises(ResetNeeded, match=r"no game has been started; call reset\(\) first"):
         megaland_v0.parallel_env().step({})
 
 

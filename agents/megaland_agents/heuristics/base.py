@@ -201,16 +201,16 @@ def check_chance(name: str, value: float) -> None:
 
 
 def check_number(name: str, value: int, of_what: str, least: int = 0) -> None:
-    """Check that a parameter is an integer of at least ``least``.
+    """Check that a parameter is an integer that is not too small.
 
     Args:
         name: the name of the parameter.
         value: its value.
-        of_what: what is counted, for the message.
+        of_what: the things that it counts, such as ``"coins"``; used in the message.
         least: the smallest value allowed.
 
     Raises:
-        ValueError: it is not.
+        ValueError: it is not an integer of at least ``least``.
     """
     if not (is_integer(value) and value >= least):
         raise ValueError(f"{name} is {value!r}; it must be a number of {of_what}, {least} or more")

@@ -18,9 +18,8 @@ class SaverAgent(RiskAgent):
     - *Stay or leave*: leaves when it carries ``enough`` treasures and the next card can make it fall, and in any case
       when the probability of falling is above ``risk``.
     - *Buy*: the most valuable building (by the values of the threshold agent) that costs at least ``dear`` treasures.
-      If there is none, it keeps what it can store, one treasure for each of its buildings, and spends only the surplus,
-      which would be discarded at night: on the most valuable building that costs no more than that, or else on a heart,
-      which may cost one treasure more.
+      If there is none, it spends only the treasures that it could not store at night (N2: one for each building that it
+      owns): on the most valuable building they can pay for, or else on a heart, which may cost one treasure more.
     - *Jump*: whenever the card could make it fall and a jump lowers the probability.
 
     Everything else is as described in ``HeuristicAgent``.

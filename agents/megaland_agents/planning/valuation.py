@@ -237,7 +237,7 @@ class Valuation:
         return spend
 
     def hand(self, hand: Counts, spend: Floats | None = None, heart: bool = True) -> Floats:
-        """(M,) values of hands (6, M)."""
+        """(M,) values of hands (6, M), from which buildings, and with ``heart`` a heart, can be bought."""
         spend = self.spend if spend is None else spend
         layers = self._layers(hand)
         worth = self._of_layers(layers, spend)
@@ -263,13 +263,13 @@ class Valuation:
         return stored
 
     def spend_without(self, cost: int) -> Floats:
-        """(7, M) ``spend`` after the best building of a cost has been bought."""
+        """(7, M) ``spend`` if the best building of a cost can no longer be bought."""
         without = list(self._best)
         without[cost - 1] = self._second[cost - 1]
         return self._knapsack(without)
 
     def _layers(self, hand: Counts) -> list[npt.NDArray[Any]]:
-        """(M,) each: number of types held at least once, twice, ...; wild treasures (B3) are added to the first."""
+        """Arrays (M,): number of types held at least once, twice, ...; a spare wild card adds 1 to the first (B3)."""
         layers: list[npt.NDArray[Any]] = [(hand > depth).sum(axis=0, dtype=np.int64) for depth in range(LAYERS)]
         for treasure, rights in self._wild:
             layers[0] += np.clip(hand[treasure] - 1, 0, rights)

@@ -79,7 +79,7 @@ def token_worth() -> float:
 
 @dataclass(frozen=True, eq=False)
 class Worths:
-    """Values of the two choices of M decisions of the kinds RUN and JUMP in the model, in treasures.
+    """Values, in treasures, of both choices of M decisions of the kinds RUN and JUMP, in the model of the run.
 
     Attributes:
         dare: (M,) value of the bolder choice: to stay (before the draw), or not to jump.
@@ -109,7 +109,7 @@ _COPIES = 256  # more copies than anybody owns, so that one number can encode th
 
 
 def worths(decided: Decided) -> Worths:
-    """Look up the values of decisions of the kinds RUN and JUMP in the solutions of the models of their players."""
+    """Values of decisions of the kinds RUN and JUMP, from the solution of the run for the buildings of each player."""
     owned = decided.buildings[:, list(_IN_THE_MODEL)].astype(np.int64)
     owned[:, 0] = np.minimum(owned[:, 0], 1)  # C8: Soap Makers do not add up
     models, of_model = np.unique(owned @ _COPIES ** np.arange(len(_IN_THE_MODEL)), return_inverse=True)
@@ -147,7 +147,7 @@ def worths(decided: Decided) -> Worths:
 def next_cards(decided: Decided, seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint8]:
     """The level card (M,) that comes next in the round of each decision.
 
-    The level deck depends on the seed and the round alone (rng.py), so the card is known even if nobody meets it.
+    The level deck depends only on the seed and the round (rng.py), so the card is known even if nobody meets it.
 
     Args:
         decided: M decisions of phase 1.

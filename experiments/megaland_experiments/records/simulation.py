@@ -146,7 +146,7 @@ def _simulate(plan: SimulationPlan, folder: RunFolder, workers: int, progress: P
 
 @dataclass(frozen=True)
 class SimulationPlan:
-    """All that determines a set of records. The attributes are the arguments of ``simulate``, checked."""
+    """Everything that determines a set of records: the arguments of ``simulate``, after they were checked."""
 
     agents: tuple[str, ...]
     games: int
@@ -167,7 +167,7 @@ class SimulationPlan:
         config: MegalandConfig | None,
         part: int,
     ) -> SimulationPlan:
-        """Check the arguments.
+        """Make a plan from the arguments of ``simulate``.
 
         Raises:
             ValueError: an argument is invalid.

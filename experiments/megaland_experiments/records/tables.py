@@ -37,7 +37,7 @@ Ints = npt.NDArray[np.int64]
 Arrays = dict[str, npt.NDArray[Any]]
 
 SAMPLING_SEED = 0x7EC0
-"""Seed of the choice which decisions are kept. It is independent of the random numbers of agents with other seeds."""
+"""Seed that chooses the decisions to keep. Agents with other seeds get independent random numbers."""
 
 MISSING = -1
 """Stands for null in arrays."""
@@ -49,7 +49,7 @@ _OF_PHASE = np.zeros(len(Phase), np.uint8)
 _OF_PHASE[Phase.LEVEL], _OF_PHASE[Phase.BUY], _OF_PHASE[Phase.NIGHT] = _LEVEL, _BUY, _NIGHT
 _HANDS = [f"{hand}_{treasure}" for hand in ("carried", "home") for treasure in TREASURES]
 
-# (23,): for each event, where the names of its items begin in the list of all items.
+# (23,): for each event, the index of the name of its first possible item in the list of all items.
 _ITEMS = (*TREASURES, *LEVEL_CARDS, *BUILDINGS)
 _ITEM_FIRST = np.zeros(len(Event), np.int16)
 _ITEM_FIRST[Event.REVEAL] = NUM_TREASURES
@@ -62,7 +62,7 @@ class GameRecorder:
     Args:
         num_games: number of games (N).
         num_players: number of players in each (P).
-        share: share of the decisions that is kept, from 0 to 1.
+        share: the share of the decisions to keep, from 0 to 1.
     """
 
     def __init__(self, num_games: int, num_players: int, share: float) -> None:

@@ -42,9 +42,8 @@ class Kind:
         name: the content of such a folder, such as ``"a tournament"``.
         file: name of its settings file.
         format: value of ``"format"`` in the settings file.
-        beginnings: files and folders that exist before anything is finished; the folders are empty then, and the files
-            have their checksums in the list.
-        written: patterns of the names, relative to the folder, of what else is written under a temporary name first.
+        beginnings: files and empty folders made before any result; the checksums of the files are in the list.
+        written: patterns of the names, relative to the folder, of all other files that get a temporary name first.
         old_key: a key of the settings file in folders of ``FIRST_VERSION``, which may lack ``"format"``.
     """
 
@@ -62,7 +61,7 @@ class Work:
 
     Attributes:
         kind: kind of the folder.
-        settings: everything the results depend on, as JSON; the same settings are the same work.
+        settings: everything the results depend on, as JSON. Equal settings give equal results.
         facts: further entries of the settings file.
     """
 

@@ -1,4 +1,4 @@
-"""Stops that lose nothing: the first Ctrl-C or SIGTERM is a request, and only the second one ends the run at once."""
+"""Stop a run without losing work: the first Ctrl-C or SIGTERM is a request, and only the second ends it at once."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class StopRequest:
     """A request to stop, made by a signal.
 
     Args:
-        notice: printed on the standard error when the request comes; says what is still finished first.
+        notice: text that is printed to standard error when the request comes; it says what is finished first.
 
     Attributes:
-        signal_number: number of the signal; ``None`` as long as there is no request.
+        signal_number: number of the signal; ``None`` before a request.
     """
 
     def __init__(self, notice: str) -> None:
@@ -51,7 +51,7 @@ class StopRequest:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take signals as requests during the block. Python allows this in the main thread only."""
+        """Treat signals as requests inside a ``with`` block. Python allows this in the main thread only."""
         before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
             # Ignored signals stay ignored, as nohup and shells want it. None is a handler that Python did not set.

@@ -234,7 +234,7 @@ def _usable(state: GameState, games: Ints, at: Ints, home: Bytes, paid: Bytes, n
 
 
 def _usable_for_heart(home: Bytes, rights: WildRights | None, paid: Bytes, need: Bytes, treasure: Bytes) -> Bytes:
-    """B4: cards of the named type, and wild ones, except that the last card must be real if none paid so far is."""
+    """B4: cards of the named type, and wild ones; but at least one card of the payment must be of the type itself."""
     real = treasure == _TYPES
     if rights is None:
         own: Bytes = home * real
@@ -271,7 +271,7 @@ def can_complete(state: GameState, games: Ints) -> Bools:
 
 
 def _pay_automatically(state: GameState, games: Ints, at: Ints, held: Bytes) -> Moves:
-    """``payment="auto"``: pay with the legal type that is held most; if several are, with that of the most copies."""
+    """``payment="auto"``: pay with the legal type that is held most; of equals, the one with the most copies."""
     order = held.astype(np.uint16) * NUM_TREASURES + _COPIES_RANK * (held > 0)
     return _pay(state, games, at, (order.argmax(axis=0) == _TYPES).astype(np.uint8))
 
