@@ -6,9 +6,10 @@ from megaland_env.observation import FEATURES_VERSION, NUM_FEATURES, features_ta
 
 PAGE = f"""# The observation
 
-`megaland_env.observation.encode(decisions)` writes {NUM_FEATURES} numbers in [-1, 1] for each deciding seat, version
-{FEATURES_VERSION} of the layout. `observation.FEATURES[i]` is the name of index i. This page is generated. The
-docstring of the module says which public facts are left out, and why.
+`megaland_env.observation.encode(decisions)` writes {NUM_FEATURES} numbers in [-1, 1] for each deciding seat
+(version {FEATURES_VERSION} of the layout). `observation.FEATURES[i]` is the name of index i. In the column *scaling*, n
+is the number before scaling, and "all copies of it" is the number of treasure cards of that type. The docstring of
+`megaland_env.observation.features` says which public facts are left out, and why. This page is generated.
 
 {features_table()}"""
 

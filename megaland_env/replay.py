@@ -1,8 +1,8 @@
-"""Replays: the seed, the configuration and the actions are the game.
+"""Replays: a game as its seed, its configuration and its actions.
 
-Nothing else is needed to play a game again card by card, since all chance is a function of the seed (rng.py). A
-``Recorder`` notes what is played while it is played, ``play`` plays a ``Replay`` again, and ``save_replay`` and
-``load_replay`` keep it in a file that a person can read::
+Nothing else is needed to play a game again card by card, since all randomness is a function of the seed (rng.py). A
+``Recorder`` records games as they are played, ``play`` plays a ``Replay`` again, and ``save_replay`` and
+``load_replay`` store it in a file that a person can read::
 
     recorder = Recorder(games)
     recorder.reset(seeds=7)
@@ -13,8 +13,8 @@ Nothing else is needed to play a game again card by card, since all chance is a 
     for games in play(load_replay("game.json")):
         print(games.snapshot(0)["phase"])
 
-The file is JSON, a line for each decision moment, with the final state and a checksum. Loading plays the game by the
-rules, so a file that was cut short, altered or made by something else is told from a game.
+The file is JSON with one line for each decision moment, the final state and a checksum. Loading plays the game by the
+rules, and refuses a file that was cut short, altered, or is not a replay.
 """
 
 from __future__ import annotations
@@ -43,35 +43,35 @@ from megaland_env.snapshot import Snapshot
 FORMAT = "megaland-replay"
 VERSION = 1
 MOST_BYTES = 1 << 26
-"""A larger file is not read: a line of a replay has some fifty, and the longest games have thousands of lines."""
+"""Maximum size of a file in bytes. A line of a replay has about fifty, and the longest games a few thousand lines."""
 
 Choice = tuple[int, int]
 """A seat and the number of the action that it chose."""
 
 Moment = tuple[Choice, ...]
-"""The choices of all seats that were asked at one decision moment, seats ascending."""
+"""The choices of all seats that were asked at one decision moment, in the order of the seats."""
 
 _KEYS = ("format", "version", "config", "seed", "metadata", "moments", "final", "checksum")
 _ACTIONS = {action_name(action): action for action in range(NUM_ACTIONS)}
-_NOT_ASKED = 255  # stands in the recorder's columns; no action has that number
-_ABSENT = "(absent)"  # what a snapshot says of a key that it lacks
-_SPARE_ROWS = 10_000  # of games that have been started anew since; the recorder drops them beyond this
+_NOT_ASKED = 255  # in the recorder's columns, where a seat was not asked; no action has this number
+_ABSENT = "(absent)"  # shown as the value of a key that a snapshot lacks
+_SPARE_ROWS = 10_000  # rows of earlier games at the same positions, above which the recorder drops them
 
 
 class ReplayError(ValueError):
-    """A replay that is no game of Megaland, or a file that is no replay; the message says what is wrong."""
+    """Raised for a replay that breaks the rules, or a file that is not a replay; the message says what is wrong."""
 
 
 class Result(NamedTuple):
-    """How far a replay goes, and how it ends.
+    """Length and result of a replay.
 
     Attributes:
-        steps: decision moments.
-        rounds: the last round that was played.
-        coins: of each seat.
-        winners: seats, ascending; nobody in a game that is cut off or not over.
-        terminated: over by the rules (N5).
-        truncated: cut off (D4).
+        steps: number of decision moments.
+        rounds: number of the last round that was played.
+        coins: coins of each seat at the end.
+        winners: winning seats in ascending order; empty if the game was cut off or is not over.
+        terminated: whether the game is over by the rules (N5).
+        truncated: whether the game was cut off (D4).
     """
 
     steps: int
@@ -87,14 +87,14 @@ class Replay:
     """One game, or the beginning of one.
 
     Attributes:
-        config: the configuration it was played with.
-        seed: its seed.
-        moments: for each decision moment the choices of the seats that were asked.
-        metadata: anything that JSON can hold, such as ``{"agents": ["random", "threshold"]}``; nothing depends on it.
-        final: the snapshot after the last moment, if it is known; playing is checked against it.
+        config: configuration of the game.
+        seed: seed of the game.
+        moments: the choices of the seats that were asked, for each decision moment.
+        metadata: anything that JSON can hold, such as ``{"agents": ["random", "threshold"]}``; it has no effect.
+        final: the snapshot after the last moment, or ``None`` if it is not known; ``play`` compares the game with it.
 
     Raises:
-        ReplayError: a field has no meaning. Whether the rules allow the choices shows when they are played.
+        ReplayError: a field is invalid. Whether the rules allow the choices is checked when they are played.
     """
 
     config: MegalandConfig
@@ -113,11 +113,11 @@ class Replay:
         object.__setattr__(self, "moments", moments)
         if not isinstance(self.metadata, Mapping):
             raise ReplayError(f"metadata is {quoted(self.metadata)}; it must be a dict")
-        try:  # as it will read when loaded, and independent of the caller's dict
+        try:  # the same as after loading, and independent of the caller's dict
             metadata = json.loads(json.dumps(dict(self.metadata), allow_nan=False))
         except (TypeError, ValueError, RecursionError) as error:
             raise ReplayError(f"metadata cannot be written as JSON: {error}") from None
-        if is_deeper(metadata, MOST_NESTED - 1):  # they are themselves in an object
+        if is_deeper(metadata, MOST_NESTED - 1):  # in the file they are inside another object
             raise ReplayError(f"metadata has lists or objects nested more than {MOST_NESTED - 1} deep")
         object.__setattr__(self, "metadata", metadata)
         if self.final is not None and not isinstance(self.final, dict):
@@ -127,11 +127,11 @@ class Replay:
         return len(self.moments)
 
     def games(self, steps: int | None = None, *, reward: str | Reward = "win", record: bool = False) -> MegalandGames:
-        """A batch of this one game, played through its first ``steps`` moments, or all of them.
+        """Play the first ``steps`` moments, or all of them, and return the batch of this one game.
 
         Raises:
             ReplayError: the rules do not allow the choices.
-            ValueError: the replay has not so many moments.
+            ValueError: the replay has fewer moments.
         """
         steps = len(self) if steps is None else steps
         if not 0 <= steps <= len(self):
@@ -140,7 +140,7 @@ class Replay:
         return games
 
     def result(self) -> Result:
-        """How it ends, found by playing it.
+        """Play the replay and return how it ends.
 
         Raises:
             ReplayError: the rules do not allow the choices.
@@ -157,9 +157,9 @@ class Replay:
 
 
 def play(replay: Replay, *, reward: str | Reward = "win", record: bool = False) -> Iterator[MegalandGames]:
-    """Play a replay: a batch of one game, given out at its beginning and again after each decision moment.
+    """Play a replay. Yields a batch of one game at the beginning, and again after each decision moment.
 
-    It is the same batch each time: read from it what you need before you go on, and do not move it.
+    It is the same batch each time. Read what you need before you continue the loop, and do not call its ``step``.
 
     Raises:
         ReplayError: the rules do not allow the choices, or they do not lead to ``replay.final``.
@@ -190,31 +190,31 @@ def play(replay: Replay, *, reward: str | Reward = "win", record: bool = False) 
 
 
 class Recorder:
-    """Notes what is played in a batch of games: ``reset`` and ``step`` as of the games, which it passes on to.
+    """Records the games of a batch as they are played.
 
-    Use these in the place of the games' own, and read everything else from the games. A game that is started anew is
-    recorded anew.
+    Call ``reset`` and ``step`` of the recorder instead of those of the games, to which it passes the calls on. Read
+    everything else from the games. If a game is started again, its recording starts again too.
 
     Args:
         games: the batch.
-        index: (n,) positions of the games to record; all by default.
+        index: (n,) positions of the games to record; by default all.
 
     Raises:
-        ValueError: there is no such game.
+        ValueError: a position is out of range.
     """
 
     def __init__(self, games: MegalandGames, index: npt.ArrayLike | None = None) -> None:
         self.games = games
         self._recorded = np.zeros(games.num_games, np.bool_)
         self._recorded[_positions(index, games.num_games)] = True
-        # A row for each move of a game: its position, and what each seat chose.
+        # A row for each move of a game: the position of the game, and the choice of each seat.
         self._rows: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]] = []
         self._num_rows = 0
-        self._noted = games.steps.copy()  # (N,) moments of each game that were seen, or had passed before
-        self._noted_from = games.steps.copy()  # (N,) moments that had passed before
+        self._noted = games.steps.copy()  # (N,) moments of each game so far
+        self._noted_from = games.steps.copy()  # (N,) moments of each game before recording began
 
     def reset(self, seeds: int | npt.ArrayLike, *, index: npt.ArrayLike | None = None) -> None:
-        """``games.reset``: those games are recorded from their beginning."""
+        """Call ``games.reset``; these games are then recorded from the beginning."""
         self.games.reset(seeds, index=index)
         started = _positions(index, self.games.num_games)
         self._noted[started] = 0
@@ -223,13 +223,13 @@ class Recorder:
             self._drop_earlier_games()
 
     def step(self, actions: npt.ArrayLike, index: npt.ArrayLike | None = None) -> None:
-        """``games.step``: what an active seat chose is noted, unless it raises.
+        """Call ``games.step``, and record the choices of the active seats unless it raises.
 
         Raises:
             RuntimeError: a game has moved without the recorder.
         """
         games = self.games
-        # The games judge the index and the actions; until they have, whatever was given must do for reading.
+        # games.step checks the index and the actions; until then, they may be invalid but must not raise here.
         named = np.arange(games.num_games) if index is None else np.asarray(index, np.int64)
         before = games.steps.take(named, mode="clip")
         if not np.array_equal(before, self._noted.take(named, mode="clip")):
@@ -245,18 +245,18 @@ class Recorder:
             self._num_rows += rows.size
 
     def replay(self, game: int, **metadata: Any) -> Replay:
-        """The game at a position, as far as it has been played.
+        """Return the game at a position, as far as it has been played.
 
         Raises:
-            ValueError: it is not recorded, or was not recorded from its beginning.
+            ValueError: the game is not recorded, or was not recorded from its beginning.
         """
         return self.replays([game], **metadata)[0]
 
     def replays(self, index: npt.ArrayLike | None = None, **metadata: Any) -> list[Replay]:
-        """The games at some positions, or all that are recorded, each with the same metadata.
+        """Return the games at some positions, or all recorded ones, each with the same metadata.
 
         Raises:
-            ValueError: one is not recorded, or was not recorded from its beginning.
+            ValueError: a game is not recorded, or was not recorded from its beginning.
         """
         wanted = np.flatnonzero(self._recorded) if index is None else _positions(index, self.games.num_games)
         for game in wanted:
@@ -291,7 +291,7 @@ class Recorder:
         return self._rows[0]
 
     def _drop_earlier_games(self) -> None:
-        """Keep the last rows of each game, as many as it has moments."""
+        """Drop the rows of earlier games: keep as many of the last rows at each position as its game has moments."""
         positions, chosen = self._columns()
         order = np.argsort(positions, kind="stable")
         ends = np.cumsum(np.bincount(positions, minlength=self.games.num_games))
@@ -305,9 +305,9 @@ class Recorder:
 
 
 def save_replay(path: str | os.PathLike[str], replay: Replay) -> None:
-    """Write a replay as JSON, once it has been played and found to be by the rules.
+    """Play a replay, which checks it against the rules, and write it as JSON.
 
-    A file of this name is whole or not there, and survives a power loss (files.py).
+    The file is either complete or not there, even after a power loss (files.py).
 
     Raises:
         ReplayError: the rules do not allow the choices, or they do not lead to ``replay.final``.
@@ -331,7 +331,7 @@ def load_replay(path: str | os.PathLike[str]) -> Replay:
     """Read a replay, and play it, which checks every choice against the rules.
 
     Raises:
-        ReplayError: the file is no replay, was cut short or altered, or is no game by the rules.
+        ReplayError: the file is not a replay, was cut short or altered, or breaks the rules.
         OSError: there is no such file, or it cannot be read.
     """
     try:
@@ -372,7 +372,7 @@ def _checked(content: Any) -> Replay:
 
 
 def _text(content: Mapping[str, Any]) -> str:
-    """JSON with a line for each field and each moment, so that people and ``diff`` can read it."""
+    """Format as JSON with a line for each field and each moment, for people and ``diff``."""
     fields = []
     for key, value in content.items():
         text = json.dumps(value)
@@ -409,7 +409,7 @@ def _list(value: Any) -> Sequence[Any]:
 
 
 def _moment(moment: Any, number: int, players: int) -> Moment:
-    """A moment with its numbers checked: pairs of a seat and an action, seats ascending."""
+    """Check a moment: pairs of a seat and an action, in the order of the seats."""
     choices = []
     for choice in _pairs(moment, number):
         seat, action = choice
@@ -425,7 +425,7 @@ def _moment(moment: Any, number: int, players: int) -> Moment:
 
 
 def _named_moment(moment: Any, number: int) -> Moment:
-    """A moment of a file, which names the actions."""
+    """Read a moment of a file, in which actions have names."""
     choices = []
     for seat, name in _pairs(moment, number):
         if not isinstance(name, str) or name not in _ACTIONS:
@@ -449,7 +449,7 @@ def _seats(seats: Sequence[int]) -> str:
 
 
 def _difference(recorded: Any, played: Any, where: str = "") -> str:
-    """The first difference between two snapshots, in words; empty if there is none."""
+    """Describe the first difference between two snapshots; empty if there is none."""
     if isinstance(recorded, dict) and isinstance(played, dict):
         for key in (*played, *(key for key in recorded if key not in played)):
             inner = f"{where}.{printable(key, 40)}" if where else printable(key, 40)

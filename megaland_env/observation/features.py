@@ -1,19 +1,19 @@
-"""The features of the observation: what there is to write, in which order, and by what each is called.
+"""Declares the features of the observation: their order, names, meaning and scaling.
 
-The observation holds what is public and nothing else. The vector is equally long at every table: first a stretch for
-each of five seats, self first and then clockwise, zeros where nobody sits; then some of what follows from all that for
-the deciding player; then the table. ``FEATURES`` names every index and ``features_table`` explains them; both are made
-from the declaration below, which ``encode.py`` writes by.
+The observation contains only public facts. The vector has the same length at every table. It begins with one section
+for each of five seats: first the deciding seat, then the others clockwise, with zeros where nobody sits. A few numbers
+derived for the deciding player follow, and then the table. ``FEATURES`` names every index, and ``features_table``
+explains them. Both are made from the declaration below, which ``encode.py`` follows.
 
-Left out of what is public are
+Some public facts are left out:
 
-- what follows from the rest: jump tokens of one seat beyond 7 (there are 14, and what is left in the supply is exact),
-  picks left beyond 10 (only storing asks for so many, and it goes by the buildings owned), the winners, and whether the
-  game was cut off (the coins at the end say it);
-- what matters no more: the order in which the level cards came, but for the last, and how many decisions there were;
-- the configuration, such as the limit of rounds;
-- what passes a bound: coins beyond 40, rounds beyond 50, and copies of one building beyond 5, which takes more cards
-  than the printed game has.
+- facts that follow from others: jump tokens of a seat above 7 (there are 14 in all, and the number in the supply is
+  exact), picks left above 10 (only storing needs so many, and their number follows from the buildings owned), the
+  winners, and whether the game was cut off (both follow from the coins at the end);
+- facts that no longer matter: the order of the level cards except the last one, and the number of decisions so far;
+- the configuration, such as the maximum number of rounds;
+- numbers above a bound: coins above 40, rounds above 50, and copies of a building above 5, for which a game needs more
+  cards than the printed one has.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from megaland_env.decisions import View
 from megaland_env.scales import Scale
 
 FEATURES_VERSION = 1
-"""Changes whenever a feature changes its place or its meaning, so that no network is fed what it was not trained on."""
+"""Version of the layout. It changes with the place or the meaning of any feature: a network fits one version only."""
 
 COINS_BOUND = 40
 LEAD_BOUND = 20
@@ -65,10 +65,10 @@ Numbers = npt.NDArray[Any]
 
 
 FLAG = Scale("0 or 1")
-CHANCE = Scale("as it is")
+CHANCE = Scale("unchanged")
 TURN = Scale("1 bought, -1 being paid for, 0 neither")
 IN_PILE = Scale("n / all copies of it", TREASURE_COPIES)
-# A hand holds few of a type, and whether that is none, one or two says more than whether it is ten or eleven.
+# A hand has few treasures of a type; the difference between none, one and two matters more than between ten and eleven.
 IN_HAND = Scale("√(n / all copies of it)", TREASURE_COPIES, root=True)
 SUPPLY = Scale(f"min(n, {COPIES_BOUND}) / {COPIES_BOUND}; -1 if not in this game's market", (COPIES_BOUND,))
 COPIES = Scale(f"min(n, {COPIES_BOUND}) / {COPIES_BOUND}", (COPIES_BOUND,))
@@ -83,19 +83,20 @@ def _up_to(bound: int) -> Scale:
     return Scale(f"min(n, {bound}) / {bound}", (bound,), cut=True)
 
 
-# ------------------------------------------------------------------------------ what there is to write
+# ------------------------------------------------------------------------------ the declaration
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some features in a row.
+    """Declaration of one feature, or of several consecutive ones with the same meaning and scaling.
 
     Attributes:
-        name: of the feature, or of the block if it has ``items``, whose names follow after a dot.
-        meaning: for the documentation.
-        scale: makes features of what ``read`` gives.
-        read: takes numbers from the view, features first: ([items,] [P,] M), or one number for all rows.
-        items: the names of the single features, if there are several.
+        name: name of the feature; if there are ``items``, the name of each feature is this name, a dot and the item.
+        meaning: explanation for the documentation.
+        scale: converts the numbers that ``read`` returns to features.
+        read: takes the numbers from the view: an array with the features on the first axis, ([items,] [P,] M), or one
+            number for all rows.
+        items: what the features are about, such as the six treasures; empty for a single feature.
     """
 
     name: str
@@ -117,36 +118,41 @@ KINDS = _names(Kind)
 _EACH_TREASURE, _EACH_LEVEL_CARD, _EACH_BUILDING, _EACH_KIND = (
     np.arange(len(names), dtype=np.int8)[:, None] for names in (TREASURES, LEVEL_CARDS, BUILDINGS, KINDS)
 )
-# As arrays these are worked with sooner than as numbers.
+# Operations with these are faster as arrays than as Python numbers.
 _1, _COPIES_BOUND = np.array(1, np.int8), np.array(COPIES_BOUND, np.int8)
 
 
 def _copies(counts: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Cut off at the bound, which they almost never pass: to look whether they do is a tenth of the work."""
+    """Clip the numbers at the bound. They almost never exceed it, and to check that takes a tenth of the time."""
     return np.minimum(counts, COPIES_BOUND) if counts.max(initial=0) > COPIES_BOUND else counts
 
 
-# For each seat that there is; every ``read`` gives ([items,] P, M).
+# The features of each seat; every ``read`` returns ([items,] P, M).
 SEAT_BLOCKS = (
-    Block("present", "somebody sits here", FLAG, lambda view: 1),
+    Block("present", "a player sits here", FLAG, lambda view: 1),
     Block("active", "must decide now", FLAG, lambda view: view.active.T),
     Block("in_level", "is in the level", FLAG, lambda view: view.in_level.T),
     Block("jumping", "has declared a jump for the card that is being resolved", FLAG, lambda view: view.jumping.T),
     Block("falling", "fell on the card that is being resolved", FLAG, lambda view: view.falling.T),
     Block("first_player", "holds the first-player token", FLAG, lambda view: view.first_player.T),
-    Block("buyer", "whose turn of phase 2 it is", FLAG, lambda view: view.buyer.T),
-    Block("fall_chance", "chance to fall on the next level card without jump", CHANCE, lambda view: view.fall_chance.T),
-    Block("jump_fall_chance", "the same if jumping over it", CHANCE, lambda view: view.jump_fall_chance.T),
+    Block("buyer", "is taking a turn in the buy phase", FLAG, lambda view: view.buyer.T),
+    Block("fall_chance", "probability of falling on the next level card", CHANCE, lambda view: view.fall_chance.T),
+    Block("jump_fall_chance", "the same when jumping over it", CHANCE, lambda view: view.jump_fall_chance.T),
     Block("coins", "coins", _up_to(COINS_BOUND), lambda view: view.coins.T),
     Block("hearts", "hearts not yet lost in this level", _part_of(MAX_HEARTS), lambda view: view.hearts.T),
     Block("max_hearts", "hearts owned", _part_of(MAX_HEARTS), lambda view: view.max_hearts.T),
     Block("jumps", "jump tokens", _up_to(JUMPS_BOUND), lambda view: view.jumps.T),
-    Block("picks_left", "huts, stables or storing still to do", _up_to(PICKS_BOUND), lambda view: view.picks_left.T),
+    Block(
+        "picks_left",
+        "treasures still to pick (huts, stables, storing)",
+        _up_to(PICKS_BOUND),
+        lambda view: view.picks_left.T,
+    ),
     Block("fish_used", "wild fish used this round", _part_of(NORMAL_COPIES), lambda view: view.fish_used.T),
     Block("carrots_used", "wild carrots used this round", _part_of(NORMAL_COPIES), lambda view: view.carrots_used.T),
     Block("carried", "treasures carried in the level", IN_HAND, lambda view: view.carried.T, TREASURES),
     Block("home", "treasures at home", IN_HAND, lambda view: view.home.T, TREASURES),
-    Block("picked", "treasures chosen so far, still in the hand too", IN_PILE, lambda view: view.picked.T, TREASURES),
+    Block("picked", "treasures picked so far, counted in the hand too", IN_PILE, lambda view: view.picked.T, TREASURES),
     Block("buildings", "copies owned", COPIES, lambda view: _copies(view.buildings.T), BUILDINGS),
 )
 
@@ -164,12 +170,12 @@ def _total(counts: Numbers) -> npt.NDArray[np.uint8]:
 
 
 def _types(counts: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """(M,): how many of six counts (6, M) are not 0."""
+    """(M,): the number of the six counts (6, M) that are not 0."""
     return _total(counts.astype(np.bool_))
 
 
 def _on_shelf(view: View) -> npt.NDArray[np.int8]:
-    """(23, M): copies left, or what becomes -1 where there never were any."""
+    """(23, M): copies left, or minus the bound, which is scaled to -1, for a building that is not in the market."""
     shelf: npt.NDArray[np.int8] = view.on_offer.T.view(np.int8) - _1
     shelf *= _COPIES_BOUND
     shelf += _copies(view.supply.T).view(np.int8)
@@ -177,16 +183,16 @@ def _on_shelf(view: View) -> npt.NDArray[np.int8]:
 
 
 def _turn(view: View) -> npt.NDArray[np.int8]:
-    """(23, M): what was bought this turn cannot be paid for once more, so that one number serves for both."""
+    """(23, M): 1 if bought this turn, -1 if being paid for; a building cannot be both, so one number is enough."""
     paid_for = view.buying.T == _EACH_BUILDING
     turn: npt.NDArray[np.int8] = view.bought.T.view(np.int8) - paid_for.view(np.int8)
     return turn
 
 
-# Every ``read`` gives ([items,] M). What is called "self" here follows from the rest, but not so that a network would
-# see it at once.
+# Every ``read`` returns ([items,] M). The features named "self" here can be derived from others, but a network would
+# first have to learn how.
 OTHER_BLOCKS = (
-    Block("self.lead", "own coins less the most of any other", LEAD, _lead),
+    Block("self.lead", "own coins minus the most coins of any other player", LEAD, _lead),
     Block("self.cards.carried", "treasures carried", _up_to(CARDS_BOUND), lambda view: _total(view.carried.T[:, 0])),
     Block("self.cards.home", "treasures at home", _up_to(CARDS_BOUND), lambda view: _total(view.home.T[:, 0])),
     Block(
@@ -215,15 +221,15 @@ OTHER_BLOCKS = (
     Block("table.discard", "treasures on the discard pile", IN_PILE, lambda view: view.discard.T, TREASURES),
     Block("table.supply", "copies left", SUPPLY, _on_shelf, BUILDINGS),
     Block("table.paid", "treasures paid so far for the purchase", IN_PILE, lambda view: view.paid.T, TREASURES),
-    Block("table.turn", "what the buyer has bought this turn, and what is being paid for", TURN, _turn, BUILDINGS),
+    Block("table.turn", "buildings bought this turn, and the one being paid for", TURN, _turn, BUILDINGS),
     Block(
         "table.heart_treasure",
-        "the treasure that a heart is being paid with",
+        "the treasure named as the price of a heart",
         FLAG,
         lambda view: view.heart_treasure == _EACH_TREASURE,
         TREASURES,
     ),
-    Block("table.unseen", "level cards yet to come this round", FLAG, lambda view: view.unseen.T, LEVEL_CARDS),
+    Block("table.unseen", "level cards still to come in this round", FLAG, lambda view: view.unseen.T, LEVEL_CARDS),
     Block(
         "table.level_card",
         "the last level card revealed in this level",
@@ -235,7 +241,7 @@ OTHER_BLOCKS = (
 )
 
 
-# --------------------------------------------------------------------------------- where it is written
+# --------------------------------------------------------------------------------- indices and names
 
 
 @dataclass(frozen=True)
@@ -252,17 +258,17 @@ class Placed:
 
     @property
     def names(self) -> list[str]:
-        """Of its features."""
+        """Names of the features of the block."""
         return [f"{self.block.name}.{item}" for item in self.block.items] or [self.block.name]
 
     @property
     def treatment(self) -> tuple[bool, bool, bool]:
-        """Neighbours with the same are scaled in one go, which is what counts where there are few rows."""
+        """How the block is scaled. Neighbours with equal values are scaled in one operation, which saves calls."""
         return bool(self.block.scale.divisor), self.block.scale.root, bool(self.block.items)
 
 
 def _place(blocks: Sequence[Block], start: int = 0) -> list[Placed]:
-    """Blocks one after the other."""
+    """Give each block its index, one after the other."""
     placed: list[Placed] = []
     for block in blocks:
         placed.append(Placed(block, placed[-1].stop if placed else start))
@@ -279,14 +285,14 @@ FEATURES: tuple[str, ...] = (
     *(f"{seat}.{name}" for seat in SEATS for placed in IN_SEAT for name in placed.names),
     *(name for placed in OTHERS for name in placed.names),
 )
-"""The name of every index: ``"self.coins"``, ``"left1.carried.egg"``, ``"table.unseen.bats"``, ``"kind.run"``."""
+"""(D,) names, such as ``"self.coins"``, ``"left1.carried.egg"``, ``"table.unseen.bats"`` and ``"kind.run"``."""
 
 NUM_FEATURES = len(FEATURES)
-"""D."""
+"""Number of features (D)."""
 
 
 def features_table() -> str:
-    """A table of all features in Markdown: index, name, meaning, scaling (n is the number that is meant)."""
+    """Table of all features in Markdown: index, name, meaning and scaling, where n is the number before scaling."""
 
     def line(start: int, stop: int, name: str, meaning: str, scaling: str) -> str:
         index = start if stop == start + 1 else f"{start}-{stop - 1}"
@@ -300,7 +306,7 @@ def features_table() -> str:
     lines = ["| index | name | meaning | scaling |", "|---|---|---|---|"]
     lines += [block_line(placed, "self.") for placed in IN_SEAT]
     for k, seat in enumerate(SEATS[1:], start=1):
-        meaning = f"the same of the player {k} to the left; all 0 if there is none"
+        meaning = f"the same for the player {k} seat{'s' if k > 1 else ''} to the left; all 0 if there is none"
         lines.append(line(k * SEAT_WIDTH, (k + 1) * SEAT_WIDTH, f"{seat}.…", meaning, "as for `self`"))
     lines += [block_line(placed) for placed in OTHERS]
     return "\n".join(lines) + "\n"

@@ -1,6 +1,6 @@
-"""Seeing a game: as text in a terminal, as a picture, in a notebook. Everything is drawn from a snapshot.
+"""Rendering of games: as text in a terminal, as a picture, and in notebooks. Everything is drawn from a snapshot.
 
-The picture needs Pillow (``pip install "megaland[render]"``), which is imported only when one is drawn.
+Pictures need Pillow (``pip install "megaland[render]"``), which is imported only when a picture is drawn.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from megaland_env.game import MegalandGames
 
 RENDER_MODES = ("ansi", "rgb_array", "human")
-"""What ``render`` can do, in the words of Gymnasium and PettingZoo."""
+"""The modes of ``render``, with the names that Gymnasium and PettingZoo use."""
 
 __all__ = ["RENDER_MODES", "Board", "render", "render_compact", "render_human", "render_image", "render_text"]
 
@@ -38,19 +38,19 @@ __all__ = ["RENDER_MODES", "Board", "render", "render_compact", "render_human", 
 def render(
     games: MegalandGames, game: int, mode: str, *, viewer: int | None = None, names: Sequence[str] | None = None
 ) -> Any:
-    """One game of a batch, as the environments render it.
+    """Render one game of a batch in the way of the environments.
 
     Args:
         games: the batch.
-        game: the position in it.
+        game: the position of the game in the batch.
         mode: ``"ansi"`` gives the board as text with ANSI colours, ``"rgb_array"`` a picture (H, W, 3) uint8,
             ``"human"`` prints the board and gives ``None``.
-        viewer: the seat from which the table is seen.
-        names: (P,) who plays each seat, if that is known.
+        viewer: the seat that is called "you" and comes first.
+        names: (P,) names of the players, if they are known.
 
     Raises:
         ValueError: there is no such mode, game or seat, or the number of names is not P.
-        ModuleNotFoundError: a picture is wanted, and Pillow is not installed.
+        ModuleNotFoundError: the mode is ``"rgb_array"``, and Pillow is not installed.
     """
     if mode not in RENDER_MODES:
         raise ValueError(f"render mode is {mode!r}; it must be one of {RENDER_MODES}")
@@ -63,7 +63,10 @@ def render(
 
 
 def render_human(snapshot: Snapshot, *, viewer: int | None = None, names: Sequence[str] | None = None) -> None:
-    """Print the board; in a terminal in colour, in the place of what was there, compact if there is too little room."""
+    """Print the board.
+
+    A terminal is cleared first. It shows colours, and the compact board if the full one does not fit.
+    """
     colour = wants_colour()
     if not sys.stdout.isatty():
         show(render_text(snapshot, colour=colour, viewer=viewer, names=names))
@@ -85,7 +88,7 @@ def render_image(
     viewer: int | None = None,
     names: Sequence[str] | None = None,
 ) -> npt.NDArray[np.uint8]:
-    """The board as a picture (H, W, 3); see ``megaland_env.render.image``.
+    """Draw the board as a picture (H, W, 3) uint8; see ``megaland_env.render.image``.
 
     Raises:
         ModuleNotFoundError: Pillow is not installed.
@@ -96,12 +99,12 @@ def render_image(
 
 
 class Board:
-    """A state as notebooks show it: a picture where Pillow is installed, else coloured text; printed, plain text.
+    """A board for notebooks: a picture if Pillow is installed, otherwise coloured text. ``print`` shows plain text.
 
     Args:
         snapshot: from ``games.snapshot``.
-        viewer: the seat from which the table is seen.
-        names: (P,) who plays each seat, if that is known.
+        viewer: the seat that is called "you" and comes first.
+        names: (P,) names of the players, if they are known.
     """
 
     def __init__(self, snapshot: Snapshot, viewer: int | None = None, names: Sequence[str] | None = None) -> None:
@@ -116,11 +119,11 @@ class Board:
         return str(self)
 
     def image(self, size: tuple[int, int] | None = None) -> npt.NDArray[np.uint8]:
-        """The picture (H, W, 3)."""
+        """Draw the picture (H, W, 3) uint8."""
         return render_image(self.snapshot, size=size, viewer=self.viewer, names=self.names)
 
     def _repr_png_(self) -> bytes | None:
-        """What Jupyter shows, if Pillow is installed."""
+        """The picture as PNG, which Jupyter shows; ``None`` without Pillow."""
         try:
             from megaland_env.render import image
         except ModuleNotFoundError:
@@ -128,7 +131,7 @@ class Board:
         return image.as_png(self.image())
 
     def _repr_html_(self) -> str | None:
-        """What Jupyter shows in the place of the picture."""
+        """The board as HTML, which Jupyter shows if there is no picture; ``None`` with Pillow."""
         try:
             from megaland_env.render import image  # noqa: F401
         except ModuleNotFoundError:

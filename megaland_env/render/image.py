@@ -1,8 +1,8 @@
-"""The board as a picture, drawn with Pillow from our own shapes.
+"""The board as a picture, drawn with Pillow from shapes of its own.
 
-Everything is laid out on a sheet of 1280 by 800 units and scaled to the size that is asked for. It is drawn at twice
-that size and reduced, which smooths the shapes. A treasure has a shape as well as a colour, and the colours are of the
-palette of Okabe and Ito, or near it, so that they can be told apart by the colour-blind.
+The layout is a sheet of 1280 by 800 units, which is scaled to the requested size. It is drawn at twice that size and
+then reduced, which smooths the shapes. Every treasure has a shape of its own, and the colours are those of the palette
+of Okabe and Ito, or similar ones, so that colour-blind readers can tell treasures apart.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from megaland_env.render.text import check_table, one_line
 from megaland_env.snapshot import Snapshot
 
 SIZE = (1280, 800)
-"""The usual width and height, in pixels."""
+"""Default width and height in pixels."""
 
 _SHEET = (1280, 800)
 _MARGIN = 20
 _SMOOTH = 2
-_SMALLEST = 0.5  # scale; below it, lines would be thinner than what can be drawn
-_LARGEST = 8192  # pixels; a bound for typing errors
+_SMALLEST = 0.5  # scale; below it, lines would be too thin to draw
+_LARGEST = 8192  # pixels; a bound that catches typing errors
 
 _PAPER, _PANEL, _INK, _MUTED, _LINE = "#eef1f4", "#ffffff", "#1d2a35", "#5c6b78", "#c9d2da"
 _ACCENT, _ACCENT_PALE, _GOLD = "#0072b2", "#bcdcf0", "#e0a100"
 _HEART, _FADED = "#c8324a", "#9aa6b1"
 _BY_SKULLS = ("#dcebf5", "#fbe9b7", "#f6c68f", "#ec9a72")  # paler is safer
-_COLOURS = {  # of a treasure, and of its edges, leaves or eyes
+_COLOURS = {  # of each treasure, and of its edges, leaves or eyes
     "gear": ("#47606f", _PANEL),
     "stone": ("#b4ada3", "#6e675d"),
     "egg": ("#f4e04d", "#8a7400"),
@@ -53,7 +53,7 @@ Point = tuple[float, float]
 
 
 class Box(NamedTuple):
-    """Where something was drawn on the sheet, in its units; for tests of the layout."""
+    """A rectangle in which something was drawn, in units of the sheet; for tests of the layout."""
 
     what: str
     left: float
@@ -69,16 +69,16 @@ def render_image(
     viewer: int | None = None,
     names: Sequence[str] | None = None,
 ) -> npt.NDArray[np.uint8]:
-    """The board as a picture.
+    """Draw the board as a picture.
 
     Args:
         snapshot: from ``games.snapshot``.
-        size: width and height in pixels; the picture keeps its proportions and is centred in them.
-        viewer: a seat that is called "you" and is drawn first, the others following clockwise.
-        names: (P,) who plays each seat, drawn below the number of the seat; long names are shortened.
+        size: width and height in pixels; the board keeps its proportions and is centred.
+        viewer: the seat that is called "you" and drawn first; the others follow clockwise.
+        names: (P,) names of the players, drawn below the numbers of their seats; long names are shortened.
 
     Returns:
-        (H, W, 3) red, green and blue.
+        (H, W, 3) uint8: red, green and blue.
 
     Raises:
         ValueError: the size is invalid, there is no such seat, or the number of names is not P.
@@ -96,7 +96,7 @@ def render_image(
 
 
 def as_png(picture: npt.NDArray[np.uint8]) -> bytes:
-    """A picture as a PNG file."""
+    """Convert a picture (H, W, 3) to the bytes of a PNG file."""
     file = io.BytesIO()
     Image.fromarray(picture).save(file, format="PNG", optimize=True)
     return file.getvalue()
@@ -127,9 +127,9 @@ def _length(text: str, pixels: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _letters(text: str, pixels: int, weight: float) -> tuple[Image.Image, int, int]:
-    """A text as a mask, and where its top left corner lies from the left end of the line's middle.
+    """A text as a mask, and the offset of its top left corner from the left end of the middle of the line.
 
-    Kept, since most of a board reads as it did a moment ago, and drawing letters is what takes most of the time.
+    Results are cached: drawing letters takes most of the time, and most texts of a board are those of the board before.
     """
     font = _font(pixels)
     left, top, right, bottom = font.getbbox(text, anchor="lm", stroke_width=weight)
@@ -144,11 +144,11 @@ def _cut(text: str, length: int) -> str:
 
 
 class _Sheet:
-    """What is drawn on, in units of the sheet."""
+    """The sheet to draw on. All lengths are in its units."""
 
     def __init__(self, scale: float) -> None:
         self._scale = scale
-        self.texts: list[Box] = []  # every line of text that was drawn, by the extent of its letters
+        self.texts: list[Box] = []  # the rectangles around the letters of every line of text
         self.icons: list[Box] = []  # every scene of a level card, treasure, heart, token and so on
         self.image = Image.new("RGB", (round(_SHEET[0] * scale), round(_SHEET[1] * scale)), _PAPER)
         self._draw = ImageDraw.Draw(self.image)
@@ -196,7 +196,7 @@ class _Sheet:
             self.path([*points, points[0]], outline, line)
 
     def path(self, points: Sequence[Point], colour: str, line: float) -> None:
-        """A line through points, round at its joints and ends."""
+        """Draw a line through points, with round joints and ends."""
         scaled = [(x * self._scale, y * self._scale) for x, y in points]
         width = self._pixels(line)
         self._draw.line(scaled, colour, width, joint="curve")
@@ -214,9 +214,9 @@ class _Sheet:
     def text(
         self, x: float, y: float, text: str, size: float, fill: str = _INK, *, anchor: str = "l", bold: bool = False
     ) -> None:
-        """A line of text about ``y``, from ``x`` (``"l"``), about it (``"m"``) or up to it (``"r"``).
+        """Draw a line of text at height ``y`` that begins (``"l"``), is centred (``"m"``) or ends (``"r"``) at ``x``.
 
-        The bundled font has one weight; bold letters are those with an outline.
+        The bundled font has one weight; bold letters have an outline.
         """
         s, points = self._scale, self._points(size)
         x = x * s - {"l": 0, "m": 0.5, "r": 1}[anchor] * _length(text, points)
@@ -226,11 +226,11 @@ class _Sheet:
         self.texts.append(Box(text, left / s, top / s, (left + mask.width) / s, (top + mask.height) / s))
 
     def icon(self, what: str, x: float, y: float, across: float, down: float) -> None:
-        """Note that an icon was drawn about (x, y), reaching ``across`` and ``down`` from there."""
+        """Record that an icon was drawn around (x, y), as far as ``across`` to both sides and ``down`` up and down."""
         self.icons.append(Box(what, x - across, y - down, x + across, y + down))
 
     def shortened(self, text: str, size: float, room: float, bold: bool = False) -> str:
-        """The text, or as much of its beginning as fits into ``room`` with dots after it."""
+        """Shorten a text to fit into the width ``room``, with dots at the end."""
         if self.width(text, size, bold) <= room:
             return text
         length = next((n for n in range(len(text) - 1, 0, -1) if self.width(_cut(text, n), size, bold) <= room), 0)
@@ -248,7 +248,7 @@ class _Sheet:
         anchor: str = "l",
         bold: bool = False,
     ) -> None:
-        """A line of text in smaller letters if it would be wider than ``room``."""
+        """Draw a line of text, in smaller letters if it would be wider than ``room``."""
         wide = self.width(text, size, bold)
         self.text(x, y, text, size * min(1.0, room / wide) if wide else size, fill, anchor=anchor, bold=bold)
 
@@ -264,7 +264,7 @@ class _Sheet:
         *,
         bold: bool = False,
     ) -> float:
-        """Text on several lines from its top left corner, in smaller letters if it needs more; gives its height."""
+        """Draw text on at most ``lines`` lines, in smaller letters if necessary, and return the height."""
         while True:
             broken = self._broken(text, size, room, bold)
             if len(broken) <= lines or size < 4:
@@ -296,7 +296,7 @@ class _Sheet:
 
 
 def _round(x: float, y: float, r: float, corners: int, start: float = -90, inner: float = 1) -> list[Point]:
-    """The corners of a regular polygon, or of a star whose inner corners are nearer by ``inner``."""
+    """The corners of a regular polygon, or, with ``inner`` below 1, of a star."""
     points = []
     number = corners * (2 if inner != 1 else 1)
     for corner in range(number):
@@ -366,7 +366,7 @@ _TREASURES: dict[str, Callable[[_Sheet, float, float, float, str, str], None]] =
 
 
 def _treasure(sheet: _Sheet, name: str, x: float, y: float, r: float, *, there: bool = True) -> None:
-    """A treasure, or its shadow where there is none."""
+    """Draw a treasure, or its shadow if there is none."""
     sheet.icon(name, x, y, r, r)
     _TREASURES[name](sheet, x, y, r, *(_COLOURS[name] if there else _SHADOW))
 
@@ -402,7 +402,7 @@ def _skull(sheet: _Sheet, x: float, y: float, r: float, eyes: str) -> None:
 
 
 def _hop(sheet: _Sheet, x: float, y: float, r: float, colour: str) -> None:
-    """An arrow that leaps over something."""
+    """Draw an arrow that leaps over something."""
     arc = [
         (x - r * math.cos(math.radians(a)), y + r * 0.55 - r * 1.15 * math.sin(math.radians(a)))
         for a in range(0, 151, 10)
@@ -679,7 +679,7 @@ def _draw_level(sheet: _Sheet, snapshot: Snapshot, y: float) -> None:
 
 
 def _writable(name: str) -> str:
-    """A name with question marks for what the bundled font cannot write."""
+    """Replace the characters of a name that the bundled font lacks by question marks."""
     return "".join(c if c.isascii() else "?" for c in one_line(name))
 
 
@@ -767,7 +767,7 @@ def _draw_hand(sheet: _Sheet, label: str, hand: Mapping[str, int], x: float, y: 
 
 
 def _draw_payment(sheet: _Sheet, snapshot: Snapshot, seat: int, x: float, y: float, room: float, k: float) -> float:
-    """What the seat pays for, and the treasures that it has paid so far; gives the line below."""
+    """Draw the purchase and the treasures paid so far, and return the ``y`` of the line below."""
     pay = snapshot["pay"]
     if pay is None or seat != snapshot["buyer"]:
         return y
@@ -782,7 +782,7 @@ def _draw_payment(sheet: _Sheet, snapshot: Snapshot, seat: int, x: float, y: flo
 
 
 def _extras(snapshot: Snapshot, seat: int) -> list[str]:
-    """What is there only at times: treasures picked, and wild treasures used this round."""
+    """Draw what is needed only sometimes: treasures picked, and wild treasures used this round."""
     player = snapshot["players"][seat]
     lines = []
     if player["picks_left"] or player["picked"]:
@@ -863,7 +863,7 @@ def _draw_tile(
         line=3 if bought else 1.5,
     )
     sheet.box(x, y, width, 26, colour, radius=8, corners=(True, True, False, False))
-    sheet.box(x + 7, y + 4, 15, 18, "#ffffff", radius=3)  # a card, to be paid so many times
+    sheet.box(x + 7, y + 4, 15, 18, "#ffffff", radius=3)  # a card; the number of cards to pay is written next to it
     sheet.text(x + 14.5, y + 13, str(words.cost_of(name)), 15, colour, anchor="m", bold=True)
     if star:
         _star(sheet, x + 33, y + 13, 7.5, "#ffffff")
@@ -873,7 +873,7 @@ def _draw_tile(
     status = "sold out" if not there else "bought" if bought else ""
     if status:
         sheet.text(x + 6, y + height - 9, status, 11, _ACCENT if bought else _MUTED, bold=True)
-    if there or owned:  # what nobody owns or can buy does nothing
+    if there or owned:  # effects of buildings that nobody owns or can buy are left out
         room = y + height - (18 if status else 4) - top
         sheet.paragraph(x + 6, top, words.building_words(name), 11.5, width - 11, int(room // 12.2), _MUTED)
 

@@ -1,7 +1,7 @@
-"""The board in a terminal: a full one with everything that is public, 80 to 100 columns wide, and a compact one.
+"""The board as text for a terminal: a full one with everything public, 80 to 100 columns wide, and a compact one.
 
-It is drawn from a snapshot alone, as lines of spans with a style each; these become plain text, text with ANSI colours,
-or HTML. Nothing is said by colour only. All symbols are one column wide.
+It is drawn from a snapshot alone, as lines of spans with one style each, which become plain text, text with ANSI
+colours, or HTML. Nothing is shown by colour alone. All symbols are one column wide.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from megaland_env.render import words
 from megaland_env.snapshot import Snapshot
 
 WIDTH = 100
-"""The longest line of the full board, in columns, where nobody wants it narrower."""
+"""Default width of the full board, in columns."""
 
 NARROW = 80
-"""The width of the compact board, and the least that the full board can be drawn in."""
+"""Default width of the compact board, and the smallest width of the full board."""
 
 SYMBOLS = {"gear": "✲", "stone": "■", "egg": "●", "carrot": "▼", "crystal": "◆", "fish": "►"}
-"""A shape for each treasure."""
+"""Symbols of the treasures."""
 
 Span = tuple[str, str]
 """A text and the name of its style."""
 
 Line = list[Span]
 
-# Style: (ANSI codes, CSS). The colours can be told apart by the colour-blind, and read on dark and on light.
+# Style: (ANSI codes, CSS). The colours suit colour-blind readers, and dark and light backgrounds.
 _STYLES = {
     "": ("", ""),
     "strong": ("1", "font-weight:bold"),
@@ -55,9 +55,9 @@ _INDENT = "    "
 _LABEL = 12  # columns of "carried 12" and what follows it
 _LONGEST_BUILDING = max(len(building.label) for building in Building)
 _LONGEST_TITLE = 32
-_SEAT_FACTS = 59  # columns of a seat's header next to its title
+_SEAT_FACTS = 59  # columns of a seat's header other than its title
 _COMPACT_LABEL = " {:9}  "
-_MARKS = 2  # columns of the marks of who is asked and who is first player
+_MARKS = 2  # columns of the marks for a seat that is asked, and for the first player
 _ENOUGH_TITLE = 16  # columns in which most names can be told apart
 
 
@@ -73,10 +73,10 @@ def render_text(
 
     Args:
         snapshot: from ``games.snapshot``.
-        colour: with ANSI escape codes; nothing is lost without.
-        viewer: a seat that is called "you" and is listed first, the others following clockwise.
-        names: (P,) who plays each seat, shown next to its number; long names are shortened.
-        width: of the longest line, in columns, at least 80.
+        colour: use ANSI escape codes; no information is lost without them.
+        viewer: the seat that is called "you" and listed first; the others follow clockwise.
+        names: (P,) names of the players, shown next to the numbers of their seats; long names are shortened.
+        width: width in columns, at least 80.
 
     Raises:
         ValueError: there is no such seat, the number of names is not P, or the width is too small.
@@ -93,18 +93,18 @@ def render_compact(
     width: int = NARROW,
     brief: bool = False,
 ) -> str:
-    """What matters most of the board, with a line for each seat.
+    """The most important parts of the board as text, with one line for each seat.
 
-    It leaves out what the others own, what is on offer and the piles. The other arguments and the errors are those of
-    ``render_text``.
+    The buildings of the other players, the buildings on offer and the piles are left out. The arguments are those of
+    ``render_text``, except ``brief``, and so are the errors.
 
     Args:
         snapshot: from ``games.snapshot``.
-        colour: with ANSI escape codes.
-        viewer: the seat from which the table is seen.
-        names: (P,) who plays each seat.
-        width: of the longest line, in columns, at least 80.
-        brief: leave out what the viewer owns and what was bought this turn, too.
+        colour: use ANSI escape codes.
+        viewer: the seat that is called "you" and listed first.
+        names: (P,) names of the players.
+        width: width in columns, at least 80.
+        brief: also leave out what the viewer owns and what was bought this turn.
     """
     return _joined(_Board(snapshot, viewer, names, width).compact_lines(brief), colour)
 
@@ -116,10 +116,10 @@ def render_html(snapshot: Snapshot, *, viewer: int | None = None, names: Sequenc
 
 
 def check_table(snapshot: Snapshot, viewer: int | None, names: Sequence[str] | None) -> None:
-    """Check who looks at a game and who plays it.
+    """Check the viewer of a game and the names of its players.
 
     Raises:
-        ValueError: there is no seat ``viewer``, or the number of names is not that of the seats.
+        ValueError: there is no seat ``viewer``, or the number of names is not the number of seats.
     """
     players = len(snapshot["players"])
     if viewer is not None and not 0 <= viewer < players:
@@ -129,36 +129,36 @@ def check_table(snapshot: Snapshot, viewer: int | None, names: Sequence[str] | N
 
 
 def one_line(name: str) -> str:
-    """A name as it can be shown anywhere: one line, not endless, of characters that are one column wide each."""
+    """Make a name safe to show anywhere: one short line of characters that are one column wide each."""
     return "".join("?" if _is_wide(character) else character for character in printable(name, MOST_SHOWN))
 
 
 def _is_wide(character: str) -> bool:
-    """Whether a character takes two columns, or none."""
+    """Whether a character is two columns wide, or has no width."""
     return unicodedata.east_asian_width(character) in "WF" or unicodedata.category(character) in ("Mn", "Me")
 
 
 def styled(text: str, style: str, colour: bool) -> str:
-    """A text in one of the styles of the board."""
+    """Apply one of the styles of the board to a text."""
     codes = _STYLES[style][0]
     return f"\x1b[{codes}m{text}\x1b[0m" if colour and codes else text
 
 
 def wants_colour(stream: TextIO | None = None) -> bool:
-    """Whether a stream (the standard output) is a terminal that shows colours, and nobody has said no to them."""
+    """Whether a stream, by default standard output, is a terminal with colours, and ``NO_COLOR`` is not set."""
     stream = sys.stdout if stream is None else stream
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def clear_screen(stream: TextIO | None = None) -> None:
-    """Empty the screen, if the stream (the standard output) is one."""
+    """Clear the screen if the stream, by default standard output, is a terminal."""
     stream = sys.stdout if stream is None else stream
     if stream.isatty() and os.environ.get("TERM") != "dumb":
         stream.write("\x1b[H\x1b[2J")
 
 
 def show(text: str, stream: TextIO | None = None) -> None:
-    """Print, with question marks for what the stream (the standard output) cannot encode."""
+    """Print to a stream, by default standard output, with ``?`` for characters that it cannot encode."""
     stream = sys.stdout if stream is None else stream
     encoding = getattr(stream, "encoding", None) or "utf-8"
     stream.write(text.encode(encoding, "replace").decode(encoding) + "\n")
@@ -204,9 +204,9 @@ class _Board:
 
     Args:
         snapshot: the game.
-        viewer: the seat from which it is seen, or ``None``.
-        names: of who plays, or ``None``.
-        width: the longest line, in columns.
+        viewer: the seat of the viewer, or ``None``.
+        names: names of the players, or ``None``.
+        width: width in columns.
     """
 
     def __init__(self, snapshot: Snapshot, viewer: int | None, names: Sequence[str] | None, width: int) -> None:
@@ -247,7 +247,7 @@ class _Board:
     # ------------------------------------------------------------------------------------------------- small pieces
 
     def _wrapped(self, label: Line, items: Sequence[Line], separator: str = " · ") -> list[Line]:
-        """Items one after the other, on as many lines as it takes, all to the right of the label."""
+        """Write items one after the other, on as many lines as needed, all to the right of the label."""
         indent = _length(label)
         lines: list[Line] = [list(label)]
         for number, item in enumerate(items):
@@ -265,7 +265,7 @@ class _Board:
         return [("─ ", "faint"), (title, "title"), (f" {line}{note}", "faint")]
 
     def _titles(self, room: int) -> dict[int, str]:
-        """What each seat is called, all of one length, ``room`` at most."""
+        """Titles of the seats, padded to the same length, which is at most ``room``."""
         titles = {}
         for seat in self.seats:
             title = f"you, seat {seat}" if seat == self.viewer else f"seat {seat}"
@@ -337,7 +337,7 @@ class _Board:
         return [*line, *self._slots(hand, blank=True)]
 
     def _slots(self, hand: Mapping[str, int], *, blank: bool) -> Line:
-        """The six treasures, each in a place of its own, so that hands can be compared by looking down a column."""
+        """The six treasures, each at a fixed position, so that hands can be compared down a column."""
         line: Line = []
         gap = "   " if self.width == WIDTH else " "
         for treasure in Treasure:
@@ -350,7 +350,7 @@ class _Board:
         return line
 
     def _extras(self, seat: int, form: str, who: str | None = None, brief: bool = False) -> list[Line]:
-        """What is there only at times: treasures picked, bought and paid this turn, wild treasures used this round."""
+        """Lines needed only sometimes: treasures picked, purchases of this turn, wild treasures of this round."""
         player, pay = self.snapshot["players"][seat], self.snapshot["pay"]
         said: list[tuple[str, list[str]]] = []
         if player["picks_left"] or player["picked"]:
@@ -386,7 +386,7 @@ class _Board:
         return self._wrapped([(label, "faint"), ("" if label.endswith(" ") else "  ", "")], owned) if owned else []
 
     def _market(self) -> list[Line]:
-        """The buildings on offer; what they do is left out for those that nobody owns or can buy."""
+        """The buildings on offer, with the effects of those that somebody owns or can buy."""
         players = self.snapshot["players"]
         bought = {name for player in players for name in player["bought"]}
         owned = {name for player in players for name in player["buildings"]}
@@ -421,10 +421,10 @@ class _Board:
         return [*lines, *self._wrapped([(_COMPACT_LABEL.format("to come"), "faint")], unseen or nothing)]
 
     def _table(self) -> list[Line]:
-        """A line for each seat below a legend and the heads of the columns.
+        """One line for each seat, below a legend and the headings of the columns.
 
-        The columns are as wide as what is in them; the names get what is left, and if that is too little the hands are
-        written without blanks.
+        The columns are as wide as their contents, and the names get the rest of the line. If that is too little, the
+        hands are written without blanks.
         """
         legend = "  ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items())
         for blank in (" ", ""):
@@ -447,7 +447,7 @@ class _Board:
         return lines
 
     def _columns(self, blank: str) -> list[tuple[str, Callable[[int], Line]]]:
-        """The head of each column, and what stands in it for a seat."""
+        """The heading of each column, and a function that returns its content for a seat."""
         players = self.snapshot["players"]
 
         def hearts(seat: int) -> Line:
@@ -484,19 +484,19 @@ class _Board:
 
 def _card(name: str, style: str) -> Line:
     title, marks = name, words.card_words(name)[len(name) :]
-    if style:  # the last card is marked for those who see no colour, too
+    if style:  # brackets mark the last card for readers without colours
         return [(f"[{title}", style), (marks, style), ("]", style)]
     return [(title, ""), (marks, "danger")]
 
 
 def _in_symbols(label: str, hand: Mapping[str, int]) -> list[str]:
-    """The treasures of a hand one by one, the first after a label: ``["paid ■ 2 stone", "● 1 egg"]``."""
+    """The treasures of a hand one by one, with a label before the first: ``["paid ■ 2 stone", "● 1 egg"]``."""
     parts = [f"{SYMBOLS[name]} {number} {name}" for name, number in hand.items()]
     return [f"{label} {parts[0]}", *parts[1:]] if parts else []
 
 
 def _hand_in_symbols(hand: Mapping[str, int], blank: str) -> Line:
-    """A hand in little room: ``"■2 ▼1"``."""
+    """A hand in short form: ``"■2 ▼1"``."""
     line: Line = []
     for name, number in hand.items():
         line += [(blank if line else "", ""), (SYMBOLS[name], name), (str(number), "strong")]

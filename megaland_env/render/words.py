@@ -1,7 +1,7 @@
-"""The game in sentences: what a building does, what may be chosen, what is being decided, and what has happened.
+"""The game in sentences: the effects of buildings, the actions to choose from, the current decision, past events.
 
-All of it is made from snapshots and from events in words (``games.snapshot``, ``games.events(i)``), so it serves any
-game that can be described: one that is played, one that is restored, one that is read from a file.
+The sentences are made from snapshots and events alone (``games.snapshot``, ``games.events(i)``), so they work for any
+game: one in progress, a restored one, or one that was read from a file.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ LASTING = {
     Building.ROOT_MARKET: "once a round, 1 carrot counts as any treasure",
     Building.ENDLESS_MINE: f"night: {cards.MOON_COINS[Building.ENDLESS_MINE]} coins",
 }
-"""What a building does as long as one owns it (C6); those without an entry do nothing more."""
+"""Lasting effects of the buildings, in a few words (C6). Buildings without an entry have none."""
 
 CARD_NOTES = {
     LevelCard.TREASURE_BOX: "draw a treasure",
     LevelCard.RABBIT: f"{cards.RABBIT_CARROTS} carrots for {cards.RABBIT_CARROTS} new",
 }
-"""What a level card does besides taking hearts, in a few words (C3)."""
+"""Effects of level cards other than damage, in a few words (C3)."""
 
 _CARD_EFFECTS = {
     LevelCard.TREASURE_BOX: "Everyone in the level draws 1 treasure.",
@@ -69,7 +69,7 @@ _CARD_EFFECTS = {
     LevelCard.SLUDGE_CREATURE: "An owner of Soap Makers takes no damage and draws 1 treasure, jumping or not.",
     LevelCard.RED_SERPENT: f"Each Temple of Zoz pays an owner in the level {cards.TEMPLE_COINS} coins.",
 }
-"""What a level card does besides taking hearts (C3, L4 to L8)."""
+"""Effects of level cards other than damage, in whole sentences (C3, L4 to L8)."""
 
 _AT_ONCE = "when you buy it"
 _EFFECTS = {
@@ -123,13 +123,13 @@ _PASSES = {
 
 
 def listed(words: Iterable[str]) -> str:
-    """``"a, b and c"``."""
+    """Join words to a list: ``"a, b and c"``."""
     *first, last = [*words] or ["nothing"]
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def counted(number: int, what: str, plural: str | None = None) -> str:
-    """``"1 coin"``, ``"2 coins"``."""
+    """A number with its noun: ``"1 coin"``, ``"2 coins"``."""
     return f"{number} {what if number == 1 else plural or what + 's'}"
 
 
@@ -149,7 +149,7 @@ def _plural(name: str) -> str:
 
 
 def who(seat: int, viewer: int | None = None) -> str:
-    """``"you"`` for the viewer, ``"seat 2"`` for others."""
+    """A seat in words: ``"you"`` for the viewer, ``"seat 2"`` for others."""
     return "you" if seat == viewer else f"seat {seat}"
 
 
@@ -168,12 +168,12 @@ def card_words(name: str) -> str:
 
 
 def unseen_cards(snapshot: Snapshot) -> list[str]:
-    """The level cards yet to come this round, in table order."""
+    """Level cards still to come in this round, in the order of the rules (C3)."""
     return [card.label for card in LevelCard if card.label not in snapshot["level_seen"]]
 
 
 def building_words(name: str) -> str:
-    """What a building brings: ``"4 coins at once; falling: keep 1 treasure"``."""
+    """Effects of a building in short form: ``"4 coins at once; falling: keep 1 treasure"``."""
     building = _BUILDING_OF[name]
     gains = _gains(building)
     parts = [f"{gains} at once"] if gains else []
@@ -181,7 +181,7 @@ def building_words(name: str) -> str:
 
 
 def _gains(building: Building) -> str:
-    """What the buyer of a building gets once: ``"6 coins and 2 jump tokens"``."""
+    """Immediate gains of the buyer of a building: ``"6 coins and 2 jump tokens"``."""
     facts = BUILDINGS[building]
     coins = [counted(facts.coins, "coin")] if facts.coins else []
     jumps = [counted(facts.jumps, "jump token")] if facts.jumps else []
@@ -189,7 +189,7 @@ def _gains(building: Building) -> str:
 
 
 def explain_building(name: str) -> str:
-    """A building in whole sentences: its cost, what the buyer gets at once, and what it does from then on (C6)."""
+    """Explain a building in whole sentences: its cost, its immediate gains and its lasting effect (C6)."""
     building = _BUILDING_OF[name]
     facts = BUILDINGS[building]
     kind = "star building" if is_star(name) else "building"
@@ -202,7 +202,7 @@ def explain_building(name: str) -> str:
 
 
 def explain_card(name: str) -> str:
-    """A level card in whole sentences: what it takes from whom, and what else it does (C3)."""
+    """Explain a level card in whole sentences: its damage and its other effects (C3)."""
     card = _CARD_OF[name]
     facts = cards.LEVEL_CARDS[card]
     if not facts.skulls:
@@ -214,17 +214,17 @@ def explain_card(name: str) -> str:
 
 
 def named_things() -> list[str]:
-    """Everything that can be explained: the level cards and the buildings."""
+    """Names of everything that ``explain`` explains: the level cards and the buildings."""
     return [*_CARD_OF, *_BUILDING_OF]
 
 
 def explain(name: str) -> str:
-    """A level card or a building of that name, in whole sentences."""
+    """Explain the level card or the building of that name in whole sentences."""
     return explain_card(name) if name in _CARD_OF else explain_building(name)
 
 
 def cost_of(name: str) -> int:
-    """What a building costs."""
+    """Cost of a building in treasures."""
     return BUILDINGS[_BUILDING_OF[name]].cost
 
 
@@ -234,7 +234,7 @@ def is_star(name: str) -> bool:
 
 
 def place(player: Mapping[str, Any]) -> str:
-    """Where a player is, from a player of a snapshot."""
+    """Where a player of a snapshot is: ``"in the level"``, ``"home"``, ``"fallen"`` and so on."""
     if player["falling"]:
         return "falling"
     if player["in_level"]:
@@ -246,7 +246,7 @@ def place(player: Mapping[str, Any]) -> str:
 
 
 def situation(snapshot: Snapshot, viewer: int | None = None) -> str:
-    """What is being decided and by whom, or how the game has ended."""
+    """The current decision and who makes it, or how the game has ended."""
     if snapshot["decision"] is None:
         return _ending(snapshot, viewer)
     return _capital(f"{all_of(snapshot['active'], viewer)}: {_question(snapshot)}")
@@ -262,7 +262,7 @@ def _question(snapshot: Snapshot) -> str:
 
 
 def purchase(pay: Mapping[str, Any]) -> str:
-    """What is being paid for, from ``snapshot["pay"]``."""
+    """The purchase that is being paid for, from ``snapshot["pay"]``: ``"the Lodge"``."""
     if pay["buying"] == "heart":
         return f"the heart (with {_plural(pay['treasure'])})"
     return f"the {pay['buying']}"
@@ -280,13 +280,13 @@ def _ending(snapshot: Snapshot, viewer: int | None) -> str:
 
 
 def choice_words(snapshot: Snapshot, seat: int, action: int, *, short: bool = False) -> str:
-    """An action in words, at the decision that the snapshot waits for.
+    """Describe an action at the current decision of a snapshot.
 
     Args:
         snapshot: from ``games.snapshot``.
         seat: the seat that decides.
         action: the number of the action.
-        short: leave out what a building does.
+        short: leave out the effects of a building.
 
     Raises:
         ValueError: there is no such action.
@@ -333,13 +333,13 @@ def _pick_words(snapshot: Snapshot, player: Mapping[str, Any], kind: Kind, treas
 
 
 _TOPICS = {"keep": "hand", "discard": "hand", "pay": "purchase", "buy": "purchase", "heart": "purchase"}
-"""Events that are told together with others; the rest are each a topic of their own."""
+"""Topics of events that share sentences with others. Every other event is a topic of its own."""
 
 
 def tell(events: Sequence[Mapping[str, Any]], viewer: int | None = None) -> list[str]:
-    """Events in words (``games.events(i)``) as sentences; what happens to several at once is one sentence.
+    """Describe events (``games.events(i)``) in sentences. One sentence covers all players whom the same event concerns.
 
-    The beginning of a phase is not told: it shows in what happens.
+    The beginnings of phases are left out, since they show in the events that follow.
     """
     sentences = []
     for topic, group in groupby((event for event in events if event["event"] != "phase"), _topic):
@@ -420,7 +420,7 @@ def _tell_swap(events: Told, viewer: int | None) -> list[str]:
 
 
 def _tell_purchase(events: Told, viewer: int | None) -> list[str]:
-    """Payments and what they were for; where the log begins or ends between them, they are told alone."""
+    """Describe payments with their purchase, or alone if the log begins or ends between them."""
     sentences = []
     paid: dict[str, int] = {}
     for event in events:
