@@ -104,6 +104,11 @@ class LinksToRules(SphinxTransform):
         return link
 
 
+def links_of_the_site(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Change links that are right in a clone, where pages are read as files, to what Sphinx calls their targets."""
+    source[0] = source[0].replace("](../experiments/notebooks/", "](notebooks/").replace("](rules.md#rule-", "](#rule-")
+
+
 def without_fields_of_tuples(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what Python says about the fields of named tuples; the class explains them."""
     return True if (getattr(member, "__doc__", None) or "").startswith("Alias for field number") else None
@@ -112,4 +117,5 @@ def without_fields_of_tuples(app: Sphinx, what: str, name: str, member: Any, ski
 def setup(app: Sphinx) -> None:
     """Add the above to Sphinx."""
     app.add_transform(LinksToRules)
+    app.connect("source-read", links_of_the_site)
     app.connect("autodoc-skip-member", without_fields_of_tuples)

@@ -101,13 +101,22 @@ def test_the_picture_of_the_buildings_is_of_the_games_that_the_commands_above_it
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_what_it_links_to_is_there(path: Path) -> None:
-    """Files, relative to the page; a build of the site checks the places inside pages."""
+    """Files, relative to the page, in a clone; a build of the site checks the places inside pages."""
     page = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(((?!https:)[^)#]+)\)", page):
-        file = path.parent / target
-        if file.suffix == ".ipynb" and file.parent.name == "notebooks":  # the build of the site copies them
-            file = ROOT / "experiments" / "notebooks" / file.name
-        assert file.exists(), target
+        assert (path.parent / target).exists(), target
+
+
+def test_a_link_to_a_rule_goes_to_a_rule() -> None:
+    """Outside the page of the rules, links name its file, so that they open it in a clone too."""
+    rules = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8").lower()
+    links = []
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        links += re.findall(r"\]\(rules\.md#(rule-\w+)\)", text)
+        assert path.name == "rules.md" or "](#rule-" not in text, path
+    assert len(links) > 20
+    assert [link for link in links if f"\n({link})=\n" not in rules] == []
 
 
 def test_the_table_of_features_is_the_generated_one() -> None:

@@ -258,7 +258,7 @@ class Valuation:
         return worth
 
     def hand_unspent(self, hand: Counts) -> Floats:
-        """(M,) values of hands (6, M) from which nothing is spent."""
+        """(M,) values of the treasures that are stored when no treasure of the hands (6, M) is spent."""
         stored: Floats = hand.sum(axis=0) * self._stored
         return stored
 

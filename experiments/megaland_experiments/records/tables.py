@@ -77,7 +77,7 @@ class GameRecorder:
         self.on_offer = np.zeros((num_games, NUM_BUILDINGS), np.bool_)
 
     def before(self, games: MegalandGames, playing: Ints, decisions: Decisions, answers: npt.NDArray[np.uint8]) -> None:
-        """Keep the decisions, or a random share of them."""
+        """Record the decisions, or a random share of them."""
         if self._share < 1:
             kept = np.flatnonzero(decisions.random(1, seed=SAMPLING_SEED)[:, 0] < self._share)
             decisions, answers = decisions[kept], answers[kept]
@@ -85,7 +85,7 @@ class GameRecorder:
             self._decided.append(_seen(games, playing, decisions, answers))
 
     def after(self, games: MegalandGames, playing: Ints, over: Ints) -> None:
-        """Keep the final states of the games that are over, and the new events of all games."""
+        """Record the final states of the games that are over, and the new events of all games."""
         players = games.num_players
         view = games.rows(np.repeat(over, players), np.tile(np.arange(players), over.size)).view
         done = playing[over]
