@@ -1,4 +1,4 @@
-"""Megaland in PettingZoo's form: ``env``, ``raw_env`` and ``parallel_env``, also in PettingZoo's registry.
+"""Megaland by PettingZoo's convention: ``env``, ``raw_env`` and ``parallel_env``, also in PettingZoo's registry.
 
 An example::
 
@@ -39,11 +39,11 @@ def env(
     render_mode: str | None = None,
     **config_fields: Unpack[ConfigFields],
 ) -> pettingzoo.AECEnv:
-    """The AEC environment, with PettingZoo's check that methods are called in their order; arguments as of ``raw_env``.
+    """Make the AEC environment with PettingZoo's check of the order of calls. The arguments are those of ``raw_env``.
 
-    An illegal action raises an ``IllegalActionError`` that names the legal ones, be it one of the 40 or not. So there
-    is no wrapper that ends the game instead, which would cost the other seats theirs, and none that asserts the bounds
-    of the action space, which would say less.
+    There are no other wrappers: an illegal action raises an ``IllegalActionError`` that names the legal ones.
+    PettingZoo's wrapper for illegal actions would end the game for all seats instead, and the one that asserts the
+    bounds of the action space would say less.
     """
     return wrappers.OrderEnforcingWrapper(
         raw_env(config, reward=reward, engine=engine, illegal=illegal, render_mode=render_mode, **config_fields)
@@ -51,10 +51,10 @@ def env(
 
 
 def _register() -> None:
-    """Enter both forms into PettingZoo's registry, which it has from 1.27 on."""
+    """Register both environments with PettingZoo, which has a registry since version 1.27."""
     for env_type, name in (("aec", "env"), ("parallel", "parallel_env")):
         registry = getattr(pettingzoo, f"{env_type}_registry", None)
-        if registry is not None and "megaland-v0" not in registry:  # it writes every megaland_v0 so
+        if registry is not None and "megaland-v0" not in registry:  # the form in which it stores megaland_v0
             pettingzoo.register(env_type, "megaland_v0", entry_point=f"{__name__}:{name}")
 
 

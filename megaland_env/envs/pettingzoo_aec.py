@@ -19,27 +19,27 @@ from megaland_env.rewards import Reward
 
 
 class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
-    """A game of Megaland in which the agents whose decision it is act one after the other.
+    """A game of Megaland in which the deciding agents act one after the other.
 
-    - *Agents*: ``player_0`` to ``player_{P-1}``, seated clockwise. A turn is one decision of one agent; who is not
-      asked has no turn. Those who decide at the same moment have their turns in order from the first player, and the
-      game moves when the last of them has chosen. Until then nothing that anybody can observe changes.
-    - *Observation*: ``{"observation": float32 (D,), "action_mask": int8 (40,)}`` by ``observation.encode``. An agent
-      may observe at any time; the mask of one that is not asked has exactly PASS.
-    - *Action*: one of the 40 of actions.py; the mask, also in the info, says which are legal.
-    - *Reward*: of a step, for every agent; ``last()`` gives an agent all that it was paid since its last turn, so also
-      what another's move has brought it.
-    - *End*: of all agents together. Each then has a last turn, with the action ``None``, in which it sees its last
-      reward. Truncated is a game that was cut off after ``max_rounds`` (D4), and no other. The
-      infos have ``win_share`` (1 / number of winners for each winner, 0 for others), ``coins`` and ``rounds``, which
-      are zero until then.
-    - *Seeds*: ``reset(seed=s)`` starts the game of seed s. The e-th ``reset()`` without a seed after it starts that of
-      ``rng.episode_seeds(s, e)``. Without any seed the operating system gives one.
+    - *Agents*: ``player_0`` to ``player_{P-1}``, seated clockwise. A turn is one decision of one agent; an
+      agent that is not asked has no turn. Agents that decide at the same moment have their turns in seat order from the
+      first player, and the game moves when the last of them has chosen. Until then no observation changes.
+    - *Observation*: ``{"observation": float32 (D,), "action_mask": int8 (40,)}``, from ``observation.encode``. An agent
+      may observe at any time; if it is not asked, its mask allows only PASS.
+    - *Action*: one of the 40 actions of actions.py. The mask, which is also in the info, marks the legal ones.
+    - *Reward*: ``rewards`` are those of the last step. ``last()`` returns the sum of an agent's rewards since its last
+      turn, including rewards for moves of others.
+    - *End*: the game ends for all agents together. Each then has a last turn, with the action ``None``, in which it
+      gets its last reward. Only a game that was cut off after ``max_rounds`` (D4) is truncated. The infos have
+      ``win_share`` (1 / number of winners for each winner, 0 for others), ``coins`` and ``rounds``, which are zero
+      before the end.
+    - *Seeds*: ``reset(seed=s)`` starts the game with seed s. The e-th ``reset()`` without a seed after it starts the
+      game with the seed ``rng.episode_seeds(s, e)``. If no seed was ever given, the operating system supplies one.
 
     The arguments and the other attributes are those of ``PettingZooTable``.
     """
 
-    # Not to be converted by PettingZoo: its parallel form expects every agent to have a turn in each cycle.
+    # PettingZoo must not convert it: its converter expects every agent to have a turn in each cycle.
     metadata = {  # noqa: RUF012
         "name": "megaland_v0",
         "render_modes": list(RENDER_MODES),
@@ -67,8 +67,8 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
         PettingZooTable.__init__(
             self, config, reward=reward, engine=engine, illegal=illegal, render_mode=render_mode, **config_fields
         )
-        self._pending: dict[str, int] = {}  # what was chosen at this moment so far
-        self._to_ask: list[str] = []  # who has yet to choose at this moment
+        self._pending: dict[str, int] = {}  # the choices of this moment so far
+        self._to_ask: list[str] = []  # the agents that have not yet chosen at this moment
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a game; ``options`` are not used."""
@@ -77,7 +77,7 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
         self._cumulative_rewards = self._for_all(0.0)
         self.terminations = self._for_all(False)
         self.truncations = self._for_all(False)
-        self._skip_agent_selection = None  # a note of AECEnv on the turns after the end, here of a game before
+        self._skip_agent_selection = None  # state that AECEnv may have kept from the end of the game before
         self._new_moment()
 
     def step(self, action: int | np.integer[Any] | None) -> None:
@@ -86,7 +86,7 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
         Raises:
             IllegalActionError: the action is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
             ResetNeeded: no game has been started, or all agents have had their last turn.
-            ValueError: it is no action at all; nothing has changed.
+            ValueError: the action is not an integer; nothing has changed.
         """
         self._need_game()
         if not self.agents:
@@ -102,7 +102,7 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
         if self._to_ask:
             self.agent_selection = self._to_ask.pop(0)
             return
-        if any(self.rewards.values()):  # mostly nothing is paid before the end
+        if any(self.rewards.values()):  # usually all rewards before the end are 0
             self._accumulate_rewards()
         self._new_moment()
 
@@ -112,7 +112,7 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
         if self._over:
             self.terminations = self._for_all(bool(self.games.terminated[0]))
             self.truncations = self._for_all(bool(self.games.truncated[0]))
-            self._to_ask = self.possible_agents[:1]  # AECEnv itself goes on through the others
+            self._to_ask = self.possible_agents[:1]  # AECEnv itself gives the others their last turns
         else:
             asked = self._asked
             if len(asked) > 1:
@@ -122,7 +122,7 @@ class MegalandAECEnv(PettingZooTable, AECEnv):  # type: ignore[misc]
         self.agent_selection = self._to_ask.pop(0)
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees: the game before the choices that are still pending.
+        """The observation of an agent, without the pending choices of this moment.
 
         Raises:
             ResetNeeded: no game has been started.

@@ -18,21 +18,21 @@ Step = tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str
 
 
 class MegalandParallelEnv(PettingZooTable, ParallelEnv):  # type: ignore[misc]
-    """A game of Megaland in which all agents act in every step, and those who are not asked pass.
+    """A game of Megaland in which all agents act in every step; agents that are not asked pass.
 
     - *Agents*: ``player_0`` to ``player_{P-1}``, seated clockwise. A step is one decision moment, at which some of them
-      are asked; nobody sees a choice of the same moment.
-    - *Observation*: of every agent ``{"observation": float32 (D,), "action_mask": int8 (40,)}``, by
+      are asked. They decide without seeing each other's choices.
+    - *Observation*: for every agent ``{"observation": float32 (D,), "action_mask": int8 (40,)}``, from
       ``observation.encode``.
-    - *Action*: of every agent one of the 40 of actions.py; the mask, also in the info, says which are legal. That of an
-      agent that is not asked has exactly PASS, and PASS it must give.
-    - *Reward*: of every agent, what the step paid it, whoever's choice it was for: sum them up from one decision of an
-      agent to its next.
-    - *End*: of all agents together. Truncated is a game that was cut off after ``max_rounds`` (D4), and no other. The
-      infos have ``win_share`` (1 / number of winners for each winner, 0 for others), ``coins`` and ``rounds``, which
-      are zero until then.
-    - *Seeds*: ``reset(seed=s)`` starts the game of seed s. The e-th ``reset()`` without a seed after it starts that of
-      ``rng.episode_seeds(s, e)``. Without any seed the operating system gives one.
+    - *Action*: for every agent one of the 40 actions of actions.py. The mask, also in the info, marks the legal ones.
+      An agent that is not asked must pass: its mask allows only PASS.
+    - *Reward*: for every agent the reward of this step, whoever made the move. Add the rewards up from one decision of
+      an agent to its next.
+    - *End*: the game ends for all agents together. Only a game that was cut off after ``max_rounds`` (D4) is truncated.
+      The infos have ``win_share`` (1 / number of winners for each winner, 0 for others), ``coins`` and ``rounds``,
+      which are zero before the end.
+    - *Seeds*: ``reset(seed=s)`` starts the game with seed s. The e-th ``reset()`` without a seed after it starts the
+      game with the seed ``rng.episode_seeds(s, e)``. If no seed was ever given, the operating system supplies one.
 
     The arguments and the attributes are those of ``PettingZooTable``.
     """
@@ -50,7 +50,7 @@ class MegalandParallelEnv(PettingZooTable, ParallelEnv):  # type: ignore[misc]
         """Start a game; ``options`` are not used.
 
         Returns:
-            the observations and the infos of all agents.
+            observations and infos of all agents.
         """
         self._start(seed)
         return self._observations(), self._infos()
@@ -59,15 +59,15 @@ class MegalandParallelEnv(PettingZooTable, ParallelEnv):  # type: ignore[misc]
         """Carry out one decision moment.
 
         Args:
-            actions: of every agent; PASS of those who are not asked.
+            actions: the action of every agent; PASS for agents that are not asked.
 
         Returns:
-            observations, rewards, terminations, truncations and infos of all agents; nothing after the end.
+            observations, rewards, terminations, truncations and infos of all agents; empty dicts after the end.
 
         Raises:
-            IllegalActionError: one is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
+            IllegalActionError: an action is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
             ResetNeeded: no game has been started, or it is over and there are actions.
-            ValueError: an agent is missing or unknown, or gives no action at all; nothing has changed.
+            ValueError: an agent is missing or unknown, or its action is not an integer; nothing has changed.
         """
         self._need_game()
         if not self.agents:

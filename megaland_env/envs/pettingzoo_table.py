@@ -1,4 +1,4 @@
-"""``PettingZooTable``: what the two environments of PettingZoo have in common, which is all but who moves when."""
+"""``PettingZooTable``: the common part of both PettingZoo environments, which differ only in who acts when."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from megaland_env.rewards import Reward
 from megaland_env.seats.legality import check_illegal, made_legal
 from megaland_env.seats.slots import EpisodeSeeds
 
-# What an environment has from its first reset on, and no more once it is closed.
+# Attributes that exist only while there is a game: from reset to close.
 _OF_A_GAME = "agents num_agents agent_selection rewards _cumulative_rewards terminations truncations infos".split()
 
 _ONLY = np.zeros(1, np.int64)  # the one slot of an environment
@@ -41,22 +41,22 @@ class PettingZooTable:
     """One game at a table whose seats are the agents ``player_0``, ``player_1``, and so on.
 
     Args:
-        config: of the game; the default is the full game for four.
+        config: the configuration of the game; by default the full game for four players.
         reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
         engine: ``"auto"``, ``"numpy"`` or ``"compiled"``, as in ``MegalandGames``.
-        illegal: what an illegal action does: ``"raise"`` an ``IllegalActionError`` before anything changes, or play a
-            ``"random"`` legal one, which is counted; ``played`` then says which.
+        illegal: the effect of an illegal action: ``"raise"`` raises an ``IllegalActionError`` before anything changes;
+            ``"random"`` plays a random legal action instead, which ``illegal_actions`` counts and ``played`` shows.
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or ``None``.
-        **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
+        **config_fields: fields of the configuration instead of ``config``, such as ``num_players=2``.
 
     Attributes:
-        games: a batch of the one game; for reading.
-        agents: who still plays: all of them, and nobody after the end. There are none before ``reset``: as usual in
-            PettingZoo, reading this and all else that belongs to a game is then an ``AttributeError``.
+        games: a batch of the one game; do not change it.
+        agents: the agents that still play: all of them, and none after the end. As usual in PettingZoo, reading
+            this and other attributes of a game before ``reset`` is an ``AttributeError``.
         possible_agents: all agents.
-        played: the action of each agent that was carried out last.
+        played: the last action of each agent that was carried out.
         illegal_actions: number of illegal actions that were replaced.
-        state_space: of ``state()``.
+        state_space: the space of ``state()``.
 
     Raises:
         ValueError: an argument is invalid.
@@ -80,7 +80,7 @@ class PettingZooTable:
         self.games = MegalandGames(config, reward=reward, engine=engine)
         self.render_mode = render_mode
         self.possible_agents = [f"player_{seat}" for seat in range(self.games.num_players)]
-        self._has_game = False  # since the last reset, until close
+        self._has_game = False  # from reset to close
         self.played: dict[str, int] = {}
         self.illegal_actions = 0
         self.observation_spaces: dict[str, spaces.Space[Any]] = {
@@ -125,7 +125,7 @@ class PettingZooTable:
         return self.action_spaces[agent]
 
     def state(self) -> npt.NDArray[np.float32]:
-        """(D,) all that is public, in the order of the seats: what ``player_0`` observes, since nobody sees more.
+        """(D,) all public facts in the order of the seats: the observation of ``player_0``, since no agent sees more.
 
         Raises:
             ResetNeeded: no game has been started.
@@ -134,7 +134,7 @@ class PettingZooTable:
         return self._row(0)
 
     def render(self) -> Any:
-        """The game as ``render_mode`` says: a text, a picture (H, W, 3) uint8, or nothing but what is printed.
+        """Render the game: text (``ansi``), a picture (H, W, 3) uint8 (``rgb_array``), or printed text (``human``).
 
         Raises:
             ResetNeeded: no game has been started.
@@ -146,13 +146,13 @@ class PettingZooTable:
         return render(self.games, 0, self.render_mode)
 
     def close(self) -> None:
-        """Leave the game; ``reset`` starts another."""
+        """End the game; ``reset`` starts another one."""
         self._has_game = False
         for name in _OF_A_GAME:
             vars(self).pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
-        """Say why an attribute is missing that only a game has."""
+        """Raise an error that says why an attribute is missing."""
         reason = "cannot be accessed before reset" if name in _OF_A_GAME else "does not exist"
         raise AttributeError(f"{name} {reason}", name=name, obj=self)
 
@@ -163,7 +163,7 @@ class PettingZooTable:
     # ---------------------------------------------------------------------------------------------- playing
 
     def _start(self, seed: int | None) -> None:
-        """Start a game: of that seed, else the one that follows; the first of all has one of the operating system."""
+        """Start the game with a seed, or the next game; without any seed, one from the operating system."""
         if seed is None and self._has_seed:
             self.games.reset(self._episodes.next(_ONLY))
         else:
@@ -176,7 +176,7 @@ class PettingZooTable:
         self._look()
 
     def _play(self, choices: dict[str, int]) -> dict[str, float]:
-        """Carry out the choices of those who were asked, and say what each agent was paid."""
+        """Carry out the choices of the agents that were asked, and return the reward of each agent."""
         played = self._for_all(PASS) | choices
         self.games.step(np.array([list(played.values())], np.uint8))
         self.played = played
@@ -184,20 +184,20 @@ class PettingZooTable:
         return dict(zip(self.possible_agents, self.games.rewards[0].tolist(), strict=True))
 
     def _look(self) -> None:
-        """Take in what there is to see after the game has moved."""
+        """Update what is read from the game after it has moved."""
         self._asked = self.games.active[0].nonzero()[0].tolist()
         self._masks: npt.NDArray[np.int8] = self.games.legal[0].view(np.int8)  # (P, 40)
-        self._rows: dict[int, npt.NDArray[np.float32]] = {}  # (D,) what has been written so far, by seat
+        self._rows: dict[int, npt.NDArray[np.float32]] = {}  # the observations (D,) written so far, by seat
         self._over = int(self.games.kind[0]) == Kind.NONE
         if self.render_mode == "human":
             self.render()
 
     def _choice(self, agent: str, action: Any) -> int:
-        """The action as a number that is legal.
+        """Return the action as an integer that is legal.
 
         Raises:
-            IllegalActionError: it is not legal, and ``illegal`` is ``"raise"``.
-            ValueError: it is no integer.
+            IllegalActionError: the action is not legal, and ``illegal`` is ``"raise"``.
+            ValueError: the action is not an integer.
         """
         seat = self._seat[agent]
         number = as_integer(action)
@@ -219,7 +219,7 @@ class PettingZooTable:
     # ---------------------------------------------------------------------------------------------- observing
 
     def _row(self, seat: int) -> npt.NDArray[np.float32]:
-        """(D,) what a seat sees; with the first who is asked all of them are written, which takes little longer."""
+        """(D,) the observation of a seat; those of all deciding seats are written at once, to save time."""
         if seat not in self._rows:
             self._write_rows(self._asked if seat in self._asked else [seat])
         return self._rows[seat].copy()
@@ -235,7 +235,7 @@ class PettingZooTable:
         return {"observation": self._row(seat), "action_mask": self._masks[seat].copy()}
 
     def _infos(self) -> dict[str, Info]:
-        """The infos of all agents; the result is zero until the game is over, so that the keys are always the same."""
+        """The infos of all agents. Results are zero until the game is over, so that the keys are always the same."""
         infos: dict[str, Info] = {
             agent: {"action_mask": mask, "win_share": 0.0, "coins": 0, "rounds": 0}
             for agent, mask in zip(self.possible_agents, self._masks.copy(), strict=True)

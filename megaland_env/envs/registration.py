@@ -1,8 +1,8 @@
-"""Gymnasium's registry: ``gymnasium.make("Megaland-v0")`` works once ``megaland_env`` has been imported.
+"""Registration with Gymnasium: after ``import megaland_env``, ``gymnasium.make("Megaland-v0")`` works.
 
-Gymnasium has no plugins any more (since 1.0): a package registers its environments when it is imported. Where Gymnasium
-is not installed nothing is registered, because the game needs NumPy alone. An import is not necessary for
-``gymnasium.make("megaland_env:Megaland-v0")``.
+Since Gymnasium 1.0 there are no plugins, so a package registers its environments when it is imported. Nothing is
+registered if Gymnasium is not installed, because the game needs only NumPy. In the form
+``gymnasium.make("megaland_env:Megaland-v0")`` Gymnasium imports the package itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ENVIRONMENTS = {
     "Megaland-Run-v0": (f"{_SINGLE}:MegalandRunEnv", f"{_VECTOR}:MegalandRunVectorEnv"),
     "Megaland-Buy-v0": (f"{_SINGLE}:MegalandBuyEnv", f"{_VECTOR}:MegalandBuyVectorEnv"),
 }
-# Every seat is the caller's, so there is no form of it with a single learner: only gymnasium.make_vec makes it.
+# In this one the caller plays every seat, which needs a vector environment: only gymnasium.make_vec makes it.
 _VECTOR_ONLY = {"Megaland-MultiAgent-v0": "megaland_env.envs.multi_agent_vector:MegalandMultiAgentVectorEnv"}
 
 
@@ -23,7 +23,7 @@ def register_with_gymnasium() -> None:
     """Register the environments, if Gymnasium is installed."""
     try:
         from gymnasium.envs.registration import register, registry
-    except ImportError:  # where it is there but broken, its own import says so to whoever uses it
+    except ImportError:  # if it is installed but broken, users get the error from their own import
         return
     for name, (entry_point, vector_entry_point) in _ENVIRONMENTS.items():
         if name not in registry:

@@ -1,4 +1,4 @@
-"""Megaland as a Stable-Baselines3 ``VecEnv``: many games with a learner's seat in each, one step for all."""
+"""Megaland as a ``VecEnv`` of Stable-Baselines3: many games in parallel, with one seat of the learner in each."""
 
 from __future__ import annotations
 
@@ -38,34 +38,35 @@ Info = dict[str, Any]
 
 
 class MegalandVecEnv(VecEnv):
-    """E games side by side for one learner, in the conventions of Stable-Baselines3.
+    """E games in parallel for one learner, in the conventions of Stable-Baselines3.
 
-    - *Observation*: (E, D) float32, ``observation.encode`` of the learner's decision in each game.
-    - *Action*: (E,) integers, each one of the 40 of actions.py; ``action_masks()``, where sb3-contrib looks for it,
-      says which are legal.
-    - *Reward*: (E,) float32, all that the learner was paid since its last observation, whoever's move it was for.
-    - *End*: a game that is over is followed at once by the slot's next one, as usual here. ``infos[i]`` then has
-      ``terminal_observation``, ``win_share`` (1 / number of winners for each winner, 0 for others), ``coins``,
-      ``rounds`` and ``seat``; after a cut-off (D4), and only then, ``TimeLimit.truncated`` is there and true.
-      ``episode`` is what a ``Monitor`` would put there: ``r``, the sum of the rewards, ``l``, the number of steps, and
+    - *Observation*: (E, D) float32, from ``observation.encode``, for the learner's decision in each game.
+    - *Action*: (E,) integers, each one of the 40 actions of actions.py. ``action_masks()``, the method that sb3-contrib
+      calls, marks the legal ones.
+    - *Reward*: (E,) float32, the sum of the learner's rewards since its last observation, whoever made the moves.
+    - *End*: after a game that is over the next game of its slot starts at once, as usual in Stable-Baselines3.
+      ``infos[i]`` then has ``terminal_observation``, ``win_share`` (1 / number of winners for each winner, 0 for
+      others), ``coins``, ``rounds`` and ``seat``, and after a cut-off (D4) also ``TimeLimit.truncated``, which is true.
+      ``episode`` has the entries of a ``Monitor``: ``r``, the sum of the rewards, ``l``, the number of steps, and
       ``t``, the seconds since this environment was made. So ``rollout/ep_rew_mean`` is logged without ``VecMonitor``,
-      which may be put around it all the same. All other games share one empty dict.
-    - *Seeds*: after ``seed(s)`` and ``reset()`` game i has the seed s + i, and the e-th game after it in that slot
-      ``rng.episode_seeds(s + i, e)``. A ``reset()`` without a seed goes on to the next game of each slot.
+      which may still be used. All other games share one empty dict.
+    - *Seeds*: after ``seed(s)`` and ``reset()`` game i has the seed s + i, and the e-th game after it in that slot has
+      ``rng.episode_seeds(s + i, e)``. A ``reset()`` without a seed starts the next game of each slot.
 
     Args:
-        config: of all games, or a sequence of configurations: each is played in a block of rows, as even as they can
-            be, so that one policy learns at tables of several sizes.
-        num_envs: E.
-        opponents: who has the other seats: an agent or its name, P - 1 of them in seat order from the learner's left,
-            or a weighted pool (``Opponents.of``).
+        config: the configuration of all games, or a sequence of configurations, so that one policy learns at tables of
+            several sizes. Each configuration is played in a block of rows, and the blocks are of nearly equal size.
+        num_envs: number of games (E).
+        opponents: the agents in the other seats: one agent or its name, P - 1 of them clockwise from the learner, or a
+            weighted pool (``Opponents.of``).
         seat: the learner's seat; ``None`` draws it for each game.
         reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
         engine: ``"auto"``, ``"numpy"`` or ``"compiled"``, as in ``MegalandGames``.
-        seed: for the first ``reset``; ``None`` takes one from the operating system.
-        illegal: what an illegal action does: ``"raise"`` an error, or play a ``"random"`` legal one, which is counted.
+        seed: the seed of the first ``reset``; ``None`` takes one from the operating system.
+        illegal: the effect of an illegal action: ``"raise"`` raises an error, ``"random"`` plays a random legal action
+            instead, which ``illegal_actions`` counts.
         render_mode: ``"rgb_array"`` for pictures (``render``, ``get_images``, ``VecVideoRecorder``), or ``None``.
-        **config_fields: instead of ``config`` its fields, such as ``num_players=2`` or ``market="random"``.
+        **config_fields: fields of the configuration instead of ``config``, such as ``num_players=2``.
 
     Raises:
         ValueError: an argument is invalid.
@@ -107,17 +108,17 @@ class MegalandVecEnv(VecEnv):
             )
             for each, rows in zip(configs, self._rows, strict=True)
         ]
-        self._has_games = False  # since the last reset, until close
-        self._actions: npt.NDArray[Any] | None = None  # what step_async was given
+        self._has_games = False  # from reset to close
+        self._actions: npt.NDArray[Any] | None = None  # the argument of step_async
         self._decisions: list[Decisions] = []
         self._masks: npt.NDArray[np.bool_] | None = None
         self._encoding_seconds = 0.0
-        # VecEnv.__init__ asks for attributes, so everything that they need stands before it.
+        # VecEnv.__init__ reads attributes, so everything that they need must be set before.
         self.num_envs = num_envs
         self.render_mode = render_mode
         self._began = time.time()
-        self._returns = np.zeros(num_envs)  # (E,) rewards of the games that are running
-        self._lengths = np.zeros(num_envs, np.int64)  # (E,) and their steps
+        self._returns = np.zeros(num_envs)  # (E,) sum of the rewards in the current games
+        self._lengths = np.zeros(num_envs, np.int64)  # (E,) number of steps in the current games
         super().__init__(
             num_envs,
             gym.spaces.Box(-1.0, 1.0, (NUM_FEATURES,), np.float32),
@@ -130,12 +131,12 @@ class MegalandVecEnv(VecEnv):
 
     @property
     def blocks(self) -> tuple[SingleLearnerGames, ...]:
-        """The games, a block of rows for each configuration; for reading."""
+        """The games, with a block of rows for each configuration; do not change them."""
         return tuple(self._blocks)
 
     @property
     def num_players(self) -> npt.NDArray[np.int64]:
-        """(E,) seats at each table."""
+        """(E,) number of players in each game."""
         return self._joined([np.full(block.num_games, block.num_players) for block in self._blocks])
 
     @property
@@ -152,7 +153,7 @@ class MegalandVecEnv(VecEnv):
 
     @property
     def played(self) -> npt.NDArray[np.int64]:
-        """(E,) the learner's last actions as they were carried out, which matters with ``illegal="random"``."""
+        """(E,) the learner's last actions as carried out; with ``illegal="random"`` some may have been replaced."""
         return self._joined([block.played for block in self._blocks])
 
     @property
@@ -178,7 +179,7 @@ class MegalandVecEnv(VecEnv):
         return self._masks
 
     def set_opponents(self, opponents: OpponentSpec) -> None:
-        """Change who plays against the learner, from each game's end on: what leagues need.
+        """Change the opponents of games that start later, as leagues need it.
 
         Raises:
             ValueError: as in ``Opponents.of``; nothing has changed.
@@ -200,7 +201,7 @@ class MegalandVecEnv(VecEnv):
         return super().seed(None if seed is None else checked_seed(seed))
 
     def reset(self) -> npt.NDArray[np.float32]:
-        """(E, D) the first observations; the games have the seeds of ``seed``, else those of the next episodes."""
+        """Start games with the seeds of ``seed``, or else the next game of each slot; return observations (E, D)."""
         seeds = [seed for seed in self._seeds if seed is not None]
         for block, rows in zip(self._blocks, self._rows, strict=True):
             if seeds:
@@ -215,7 +216,7 @@ class MegalandVecEnv(VecEnv):
         return self._observe()
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Take the actions (E,) for the coming ``step_wait``.
+        """Store the actions (E,) for the next ``step_wait``.
 
         Raises:
             ResetNeeded: no game has been started.
@@ -231,12 +232,15 @@ class MegalandVecEnv(VecEnv):
         self._actions = choices
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Observations (E, D), rewards (E,), dones (E,) and infos, after the learner's choices and all that follows.
+        """Carry out the stored actions, and play each game on to the learner's next decision.
+
+        Returns:
+            observations (E, D), rewards (E,), dones (E,) and infos.
 
         Raises:
-            IllegalActionError: a choice is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
+            IllegalActionError: an action is not legal, and ``illegal`` is ``"raise"``; nothing has changed.
             ResetNeeded: no game has been started.
-            RuntimeError: ``step_async`` has given no actions.
+            RuntimeError: ``step_async`` was not called before.
         """
         self._need_games()
         if self._actions is None:
@@ -244,7 +248,7 @@ class MegalandVecEnv(VecEnv):
         actions, self._actions = self._actions, None
         rewards = np.empty(self.num_envs, np.float32)
         dones = np.zeros(self.num_envs, np.bool_)
-        nothing: Info = {}  # one dict for all; thousands of new ones would cost more than the games
+        nothing: Info = {}  # one dict for all; to make thousands would take longer than to play the games
         infos = [nothing] * self.num_envs
         self._step_blocks(actions)
         for block, rows in zip(self._blocks, self._rows, strict=True):
@@ -264,7 +268,7 @@ class MegalandVecEnv(VecEnv):
         return self._observe(), rewards, dones, infos
 
     def _step_blocks(self, actions: npt.NDArray[Any]) -> None:
-        """Step all blocks, or none if one refuses."""
+        """Step all blocks, or none if one raises."""
         if len(self._blocks) == 1:
             self._blocks[0].step(actions)
             return
@@ -280,7 +284,7 @@ class MegalandVecEnv(VecEnv):
     def _last_words(
         self, block: SingleLearnerGames, over: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
     ) -> list[Info]:
-        """The infos of the games ``over`` (n,) of a block, which have the rows ``rows`` (n,) of all."""
+        """The infos of the games ``over`` (n,) of a block, whose rows among all games are ``rows`` (n,)."""
         observations = np.ascontiguousarray(self._encode(block.decisions(over)))
         results = block.results(over)
         shares, coins, rounds, seats = (results[name].tolist() for name in ("win_share", "coins", "rounds", "seat"))
@@ -313,7 +317,7 @@ class MegalandVecEnv(VecEnv):
     # ---------------------------------------------------------------------------------------------- VecEnv: the rest
 
     def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
-        """A picture (H, W, 3) of each game, as its learner sees it; all ``None`` without a render mode.
+        """A picture (H, W, 3) of each game from the view of the learner; all ``None`` without a render mode.
 
         Raises:
             ResetNeeded: no game has been started.
@@ -328,7 +332,7 @@ class MegalandVecEnv(VecEnv):
         ]
 
     def close(self) -> None:
-        """Leave the games; ``reset`` starts others."""
+        """End the games; ``reset`` starts others."""
         self._has_games = False
 
     def _need_games(self) -> None:
@@ -336,14 +340,14 @@ class MegalandVecEnv(VecEnv):
             raise ResetNeeded("no game has been started; call reset() first")
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """The attribute for each game: its row of an array that has one for each, otherwise the same for all."""
+        """The value of an attribute for each game: its row of an array (E, ...), otherwise the same value for all."""
         return self._each(getattr(self, attr_name), indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
         """Set an attribute of all games.
 
         Raises:
-            ValueError: ``indices`` leaves some games out; they have their attributes in common.
+            ValueError: ``indices`` does not contain all games, which share their attributes.
         """
         if not self._are_all(indices):
             raise ValueError(f"the games of a MegalandVecEnv share the attribute {attr_name!r}; set it for all of them")
@@ -352,11 +356,11 @@ class MegalandVecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method once for all games; for each of ``indices`` its row of the result (``get_attr``).
+        """Call a method once for all games, and return the result for each of ``indices``, as ``get_attr`` does.
 
         Raises:
-            ValueError: ``indices`` leaves some games out, and the method is not ``action_masks``: the games have all
-                else in common, so the others would change too. Nothing has changed.
+            ValueError: ``indices`` does not contain all games, and the method is not ``action_masks``: all other
+                methods would affect every game. Nothing has changed.
         """
         if method_name != "action_masks" and not self._are_all(indices):
             raise ValueError(f"the games of a MegalandVecEnv share {method_name}(); call it for all of them")
@@ -380,14 +384,14 @@ class MegalandVecEnv(VecEnv):
 
     @property
     def agents(self) -> tuple[Agent, ...]:
-        """The opponents that have a seat or may get one, each once; ``snapshot`` names them by their position here."""
+        """The opponents that have a seat or may get one, each once; ``snapshot`` refers to them by position."""
         agents: list[Agent] = []
         for block in self._blocks:
             agents += [agent for agent in block.agents if not any(agent is other for other in agents)]
         return tuple(agents)
 
     def snapshot(self) -> dict[str, Any]:
-        """All games as a dict that ``json.dumps`` takes, between two steps; the agents are named by their position.
+        """Return all games as a dict for ``json.dumps``, between two steps; agents are given by their position.
 
         Raises:
             ResetNeeded: no game has been started.
@@ -402,25 +406,24 @@ class MegalandVecEnv(VecEnv):
         }
 
     def _running(self, snapshot: Mapping[str, Any], name: str) -> npt.NDArray[np.float64]:
-        """(E,) returns or lengths of the games that are running; zeros in a snapshot of version 0.1."""
+        """(E,) returns or lengths of the current games; zeros for a snapshot of version 0.1."""
         values = np.asarray(snapshot.get(name, np.zeros(self.num_envs)))
         if values.shape != (self.num_envs,) or values.dtype.kind not in "iuf" or not np.isfinite(values).all():
             raise ValueError(f"{name} must be ({self.num_envs},) finite numbers, not of shape {values.shape}")
         return values.astype(np.float64)
 
     def restore(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> npt.NDArray[np.float32]:
-        """Go on exactly as the original would; who plays in games to come is as it is here (``set_opponents``).
+        """Continue exactly as the original would have, except that ``set_opponents`` here decides about later games.
 
         Args:
-            snapshot: of an environment with the same configurations and as many games.
+            snapshot: a snapshot of an environment with the same configurations and the same number of games.
             agents: the agents of the original, in the order of its ``agents``.
 
         Returns:
             (E, D) the observations.
 
         Raises:
-            ValueError: the snapshot is of other games, or nothing that ``snapshot`` could have made; nothing has
-                changed.
+            ValueError: the snapshot is invalid or has other configurations; nothing has changed.
         """
         parts, numbers = snapshot["blocks"], snapshot["agents"]
         if not len(parts) == len(numbers) == len(self._blocks):

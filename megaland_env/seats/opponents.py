@@ -1,6 +1,6 @@
-"""Who plays the seats that the learner does not: one agent for all, one for each seat, or a weighted pool.
+"""The players of all seats but the learner's: one agent for all, one for each seat, or a weighted pool.
 
-``Opponents`` says who may sit where, ``Seating`` who sits where in the games that run.
+``Opponents`` describes who may get which seat, and ``Seating`` holds who has which seat in the current games.
 """
 
 from __future__ import annotations
@@ -27,24 +27,25 @@ OpponentSpec = (
     | Mapping[str, float]
     | Mapping[Agent, float]
 )
-"""What an environment takes as ``opponents``; ``Opponents.of`` says what it means."""
+"""Type of the argument ``opponents`` of the environments; ``Opponents.of`` explains the forms."""
 
 LEARNER = -1
-"""In the place of an agent's number: the seat is the learner's."""
+"""Stands for the learner where a seat has the number of an agent."""
 
 LEARNER_NAME = "learner"
-"""What the learner is called where a game is shown."""
+"""Name of the learner when a game is shown."""
 
 
 @dataclass(frozen=True)
 class Opponents:
-    """The agents, and how they come to their seats.
+    """The agents that may play, and how they get their seats.
 
     Attributes:
-        agents: who may play.
-        weights: how likely each is at each seat; ``None`` if agent k sits k + 1 places to the left of the learner.
+        agents: the agents.
+        weights: weight of each agent in the draw for a seat; ``None`` if agent k sits k + 1 places to the left of the
+            learner.
         same_opponent_share: share of the games in which one agent, drawn once, has all the other seats.
-        names: what the agents are called where a game is shown; by default the names of their classes.
+        names: names of the agents when a game is shown; by default those of their classes.
     """
 
     agents: tuple[Agent, ...]
@@ -58,17 +59,17 @@ class Opponents:
 
     @classmethod
     def of(cls, spec: OpponentSpec | Opponents) -> Opponents:
-        """From one of these descriptions, in which an agent is an object or a name for ``make_agent``.
+        """Make it from one of these descriptions, in which an agent is an object or a name for ``make_agent``.
 
         - an agent: it plays all the other seats;
         - a sequence of P - 1 agents: one for each other seat, clockwise from the learner;
-        - a mapping of agents to weights, or a sequence of pairs (agent, weight): for each seat of each game one of them
-          is drawn, in proportion to the weights.
+        - a mapping of agents to weights, or a sequence of pairs (agent, weight): one of them is drawn for each seat of
+          each game, in proportion to the weights.
 
-        A name that stands there twice is one agent, asked once for all its seats.
+        A name that occurs twice stands for one agent, which is asked once for all its seats.
 
         Raises:
-            ValueError: there is no such agent, nobody is named, or the weights are not such numbers.
+            ValueError: there is no such agent, no agent is named, or the weights are negative, infinite or all 0.
         """
         if isinstance(spec, Opponents):
             return spec
@@ -86,10 +87,10 @@ class Opponents:
         return cls(_make_each(agents), weights, names=tuple(map(_name_of, agents)))
 
     def check_table(self, num_players: int) -> None:
-        """Whether they can fill a table.
+        """Check that the opponents can fill a table.
 
         Raises:
-            ValueError: they are named seat by seat, and there are not P - 1 of them.
+            ValueError: there is one for each seat, and their number is not P - 1.
         """
         if self.weights is None and len(self.agents) != num_players - 1:
             number = len(self.agents)
@@ -98,7 +99,7 @@ class Opponents:
     def draw(
         self, seeds: npt.NDArray[np.uint64], learner: npt.NDArray[np.int64], num_players: int
     ) -> npt.NDArray[np.int64]:
-        """Who plays which seat in the games of ``seeds`` (n,), where the learner has the seat ``learner`` (n,).
+        """Draw the players of games with the seeds ``seeds`` (n,) and the learner in the seats ``learner`` (n,).
 
         Returns:
             (P, n) numbers of ``agents``, and ``LEARNER`` at the learner's seat.
@@ -118,20 +119,20 @@ class Opponents:
 
 
 class Seating:
-    """Who sits where in N games of P seats; each game keeps whom it began with.
+    """The players of the seats of N games. The players of a game stay the same until it is over.
 
     Args:
-        num_players: P.
-        num_games: N.
-        opponents: of the games to come.
+        num_players: number of players (P).
+        num_games: number of games (N).
+        opponents: the opponents in games that start later.
 
     Attributes:
-        agents: who has a seat or may get one.
-        names: what each of ``agents`` is called.
-        player: (P, N) int16, which of ``agents`` has the seat, or ``LEARNER``.
+        agents: the agents that have a seat or may get one.
+        names: names of ``agents``.
+        player: (P, N) int16, the number of the agent in each seat, or ``LEARNER``.
 
     Raises:
-        ValueError: the opponents cannot fill such a table.
+        ValueError: the opponents cannot fill a table of this size.
     """
 
     def __init__(self, num_players: int, num_games: int, opponents: Opponents) -> None:
@@ -141,13 +142,13 @@ class Seating:
         self.set_opponents(opponents)
 
     def set_opponents(self, opponents: Opponents) -> None:
-        """Change who plays in the games to come.
+        """Change the opponents in games that start later.
 
         Raises:
-            ValueError: they cannot fill such a table; nothing has changed.
+            ValueError: they cannot fill a table of this size; nothing has changed.
         """
         opponents.check_table(len(self.player))
-        # Of the agents so far those are kept who still sit somewhere; an agent's number is its position, so it changes.
+        # Earlier agents are kept if they still have a seat. The number of an agent is its position, so it changes.
         seated = np.unique(self.player[self.player != LEARNER])
         agents = [self.agents[number] for number in seated]
         names = [self.names[number] for number in seated]
@@ -157,22 +158,22 @@ class Seating:
                 names.append(name)
         numbers = np.full(len(self.agents) + 1, LEARNER, np.int16)
         numbers[seated] = np.arange(seated.size)
-        self.player = numbers[self.player]  # LEARNER is -1, and so finds the last entry
+        self.player = numbers[self.player]  # LEARNER is -1, the index of the last entry
         self.agents = tuple(agents)
         self.names = tuple(names)
         self._opponents = opponents
         self._numbers = np.array([*(_position(agent, agents) for agent in opponents.agents), LEARNER])
 
     def seat(self, games: npt.NDArray[np.int64], seeds: npt.NDArray[np.uint64], learner: npt.NDArray[np.int64]) -> None:
-        """Fill the tables of ``games`` (n,), whose seeds and learner's seats are given, for new games."""
+        """Draw the players of new games at ``games`` (n,), with these seeds (n,) and seats of the learner (n,)."""
         self.player[:, games] = self._numbers[self._opponents.draw(seeds, learner, len(self.player))]
 
     def names_at(self, game: int) -> list[str]:
-        """(P,) who plays each seat of one game; the learner is called ``LEARNER_NAME``."""
+        """(P,) names of the players of one game; the learner is called ``LEARNER_NAME``."""
         return [LEARNER_NAME if number == LEARNER else self.names[number] for number in self.player[:, game].tolist()]
 
     def naming(self, error: IllegalActionError) -> IllegalActionError:
-        """The error for an illegal action, with the name of the opponent that chose it; the learner has none."""
+        """Add the name of the opponent to its error for an illegal action; an error of the learner stays as it is."""
         number = int(self.player[error.seat, error.game])
         if number == LEARNER:
             return error
@@ -180,23 +181,21 @@ class Seating:
         return IllegalActionError(message, error.game, error.seat, error.action, error.legal)
 
     def answers(self, decisions: Decisions, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """(M,) what the agents choose; each is asked once, with all its decisions.
-
-        Whether the choices are legal is for the engine to say.
+        """Ask the agents for their actions (M,), each once with all its decisions. Only the engine checks legality.
 
         Args:
-            decisions: M of them, none of the learner.
-            at: (M,) where their seats lie in a flattened (P, N) array.
+            decisions: M decisions, none of the learner.
+            at: (M,) positions of the seats in a flattened (P, N) array.
 
         Raises:
-            ValueError: an agent answered with something else than an integer for each decision.
+            ValueError: an agent did not return one integer for each decision.
         """
         if len(self.agents) == 1:
             return answers_of(self.agents[0], decisions)
         return ask_agents(self.agents, decisions, self.player.reshape(-1).take(at))
 
     def restore(self, player: npt.ArrayLike, agents: Sequence[Agent]) -> None:
-        """Go back to where ``player`` and ``agents`` were; who plays in games to come is as it is here."""
+        """Restore ``player`` and ``agents`` of current games. The opponents in games that start later stay the same."""
         known = dict(zip(map(id, self.agents), self.names, strict=True))
         self.player[:] = player
         self.agents = tuple(agents)
@@ -224,5 +223,5 @@ def _make_each(entries: Sequence[str | Agent]) -> tuple[Agent, ...]:
 
 
 def _is_weighted(entry: Any) -> bool:
-    """Whether an entry is an agent with its weight rather than an agent."""
+    """Whether an entry is a pair of an agent and its weight."""
     return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[1], Real)

@@ -1,7 +1,7 @@
 """``SelfPlay``: games in which a learner may have several seats, or all of them, at tables of any sizes.
 
-The environments of one learner (megaland_env/envs) leave all other seats to agents. Here the learner can be its own
-opponent, and every decision of each of its seats is there to learn from. Knows no learning algorithm.
+In the environments with one learner (megaland_env/envs) agents play all other seats. Here the learner can be its own
+opponent, and it can learn from the decisions of all its seats. This module is independent of any learning algorithm.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Ints = npt.NDArray[np.int64]
 
 
 class Itself:
-    """In a pool of opponents: the learner, as it is now."""
+    """Stands for the learner itself, as it is now, in a pool of opponents."""
 
     def act(self, decisions: Decisions) -> Ints:
-        """Never asked: its decisions are the learner's."""
+        """Raise an error: the learner makes these decisions, so this is never called."""
         raise RuntimeError("the learner decides for itself")
 
 
@@ -42,9 +42,9 @@ class Asked:
     """Decisions of the learner: M rows.
 
     Attributes:
-        seats: (M,) int64, the numbers of the seats (``SelfPlay``).
+        seats: (M,) int64, the numbers of the deciding seats, as in ``SelfPlay``.
         kinds: (M,) uint8, the ``Kind`` of each decision.
-        observations: (M, D) float32, ``observation.encode``.
+        observations: (M, D) float32 from ``observation.encode``.
         masks: (M, 40) bool, the legal actions.
     """
 
@@ -56,15 +56,15 @@ class Asked:
 
 @dataclass(frozen=True)
 class Moment:
-    """What one decision moment brought, for seats by their numbers (``SelfPlay``).
+    """The results of one decision moment. Seats are given by their numbers, as in ``SelfPlay``.
 
     Attributes:
-        rewards: (S,) float32, what each seat was paid.
-        ended: (n,) the learner's seats in games that are over; their next decisions are of other games.
-        cut_off: (m,) those of ``ended`` whose games were cut off (D4).
-        last_observations: (m, D) float32, what these saw at the end.
-        results: (n, 3) float64, of each of ``ended``: its share of the win, its coins, the rounds.
-        opponents: of each opponent that sat in games that are over: the agent, its seats in them, and its wins there in
+        rewards: (S,) float32, the reward of each seat.
+        ended: (n,) the learner's seats in games that are over; their next decisions belong to new games.
+        cut_off: (m,) the seats of ``ended`` whose games were cut off (D4).
+        last_observations: (m, D) float32, the final observations of the seats ``cut_off``.
+        results: (n, 3) float64, for each seat of ``ended`` its share of the win, its coins and the number of rounds.
+        opponents: for each opponent in games that are over: the agent, the number of its seats there, and its wins in
             units of a fair share (1 / P).
     """
 
@@ -79,20 +79,21 @@ class Moment:
 class SelfPlay:
     """Games at tables of several sizes, one after the other in each slot, with the learner in some or all seats.
 
-    Each game has one seat, drawn for it, that is the learner's in any case; every other seat is drawn from
-    ``opponents``, where ``itself`` stands for the learner. ``asked`` and ``play`` take turns. Seats have numbers from 0
-    to S - 1: configuration by configuration, within these seat by seat, and within a seat slot by slot.
+    In each game one seat, drawn at random, is always the learner's. Every other seat is drawn from ``opponents``, where
+    ``itself`` stands for the learner. Call ``asked`` and ``play`` in turn. Seats have numbers from 0 to S - 1, ordered
+    by configuration, then by seat, then by slot.
 
     Args:
-        configs: of the games; each is played in a block of slots, as even as they can be.
-        num_games: slots in all.
-        opponents: ``Opponents.of``; ``itself`` may be among them.
+        configs: configurations of the games; each is played in a block of slots, and the blocks are of nearly equal
+            size.
+        num_games: total number of slots.
+        opponents: a description as in ``Opponents.of``; ``itself`` may be among the agents.
         same_opponent_share: share of the games in which all the other seats have the same opponent.
         reward: as in ``MegalandGames``.
         seed: the base seed. Slot i plays the game of seed i of ``rng.run_seeds``, and then its next episodes.
 
     Attributes:
-        num_seats: S.
+        num_seats: number of seats (S).
         seconds: time spent so far in the ``"engine"``, the ``"opponents"`` and in ``"encoding"``.
     """
 
@@ -120,7 +121,7 @@ class SelfPlay:
         self._pending: list[tuple[Decisions, Ints, Ints]] = []
 
     def set_opponents(self, opponents: OpponentSpec) -> None:
-        """Change who plays in the games to come."""
+        """Change the opponents in games that start later."""
         drawn = self._drawn_from(opponents)
         for block in self._blocks:
             block.slots.seating.set_opponents(drawn)
@@ -130,7 +131,7 @@ class SelfPlay:
         return replace(Opponents.of(opponents), same_opponent_share=self._same_opponent_share)
 
     def asked(self) -> Asked:
-        """What the learner must decide now."""
+        """Return the decisions that the learner must make now."""
         self._pending = [block.asked() for block in self._blocks]
         seats = [block.first_seat + at[own] for block, (_, at, own) in zip(self._blocks, self._pending, strict=True)]
         theirs = [decisions[own] for decisions, _, own in self._pending]
@@ -142,12 +143,12 @@ class SelfPlay:
         return Asked(np.concatenate(seats), kinds, observations, masks)
 
     def play(self, actions: npt.ArrayLike) -> Moment:
-        """Carry out what was chosen for the last ``asked``, and what the opponents choose at the same moment.
+        """Carry out the actions for the last ``asked``, and those of the opponents at the same moment.
 
-        Games that are over are followed at once by the next ones of their slots.
+        After a game that is over, the next game of its slot starts at once.
 
         Args:
-            actions: (M,) integers.
+            actions: (M,) integers, one for each decision.
 
         Raises:
             IllegalActionError: an action is not legal.
@@ -175,14 +176,14 @@ class SelfPlay:
 
     @property
     def agents(self) -> tuple[Agent, ...]:
-        """The opponents that have a seat or may get one, each once; ``snapshot`` names them by their position here."""
+        """The opponents that have a seat or may get one, each once; ``snapshot`` refers to them by position."""
         agents: list[Agent] = []
         for block in self._blocks:
             agents += [agent for agent in block.slots.seating.agents if not any(agent is other for other in agents)]
         return tuple(agents)
 
     def snapshot(self) -> dict[str, Any]:
-        """All games as a dict that ``json.dumps`` takes, before ``asked``."""
+        """Return all games as a dict for ``json.dumps``; call it before ``asked``."""
         numbers = {id(agent): number for number, agent in enumerate(self.agents)}
         return {
             "blocks": [block.snapshot() for block in self._blocks],
@@ -190,14 +191,14 @@ class SelfPlay:
         }
 
     def restore(self, snapshot: Mapping[str, Any], agents: Sequence[Agent]) -> None:
-        """Go on exactly as the original would; who plays in games to come is as it is here (``set_opponents``).
+        """Continue exactly as the original would have, except that ``set_opponents`` here decides about later games.
 
         Args:
-            snapshot: of as many games with the same configurations.
+            snapshot: a snapshot of the same number of games with the same configurations.
             agents: the agents of the original, in the order of its ``agents``.
 
         Raises:
-            ValueError: the snapshot is of other games.
+            ValueError: the snapshot has another number of games or another configuration.
         """
         for block, part, numbers in zip(self._blocks, snapshot["blocks"], snapshot["agents"], strict=True):
             block.restore(part, [agents[number] for number in numbers])
@@ -228,20 +229,20 @@ class _Tables:
         self.find_learners()
 
     def find_learners(self) -> None:
-        """Note which seats are the learner's: (P, n), also flat."""
+        """Find the seats of the learner: (P, n), and flattened."""
         player = self.slots.seating.player
         itself = [n for n, agent in enumerate(self.slots.seating.agents) if isinstance(agent, Itself)]
         self._learns = np.isin(player, [LEARNER, *itself])
         self._learns_flat = self._learns.reshape(-1)
 
     def asked(self) -> tuple[Decisions, Ints, Ints]:
-        """All decisions, where their seats lie in a flattened (P, n) array, and which of them are the learner's."""
+        """Decisions, positions of their seats in a flattened (P, n) array, and indices of the learner's decisions."""
         decisions = self.games.decisions()
         at = decisions.seat * self.games.num_games + decisions.game
         return decisions, at, np.flatnonzero(self._learns_flat[at])
 
     def play(self, decisions: Decisions, at: Ints, own: Ints, chosen: npt.NDArray[Any]) -> Moment:
-        """One moment; see ``SelfPlay.play``."""
+        """Play one moment; see ``SelfPlay.play``."""
         actions = np.zeros(len(decisions), np.int64)
         actions[own] = chosen
         others = np.flatnonzero(~self._learns_flat[at])
