@@ -11,7 +11,7 @@ PAGE = f"""# Records of games
 `megaland simulate` writes these tables as Parquet files, version {SCHEMA_VERSION} of the schema, and
 `megaland_experiments.records.load` reads them as lazy frames of Polars. In the folder, `manifest.json` describes
 the games, and `<table>/part-00000.parquet` and so on hold the rows; their checksums are in `SHA256SUMS`.
-[Folders that commands fill](folders.md) explains how to continue after a stop, and the other rules for
+[Folders that commands fill](folders.md) explains how to continue after a stop, and the other rules of
 folders. This page is generated.
 
 Text uses the words of the rules, and the name of a column about one building or treasure ends with its name. A missing

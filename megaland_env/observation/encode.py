@@ -24,7 +24,7 @@ from megaland_env.scales import LEAST, MOST, reciprocals
 
 
 class _Run:
-    """Neighbouring blocks of one treatment, to be written into an array (D, M), or (D, P, M): then ``axes`` is 2."""
+    """Consecutive blocks that are scaled alike. ``axes`` is 1 to write into arrays (D, M), and 2 for (D, P, M)."""
 
     def __init__(self, placed: Sequence[Placed], axes: int) -> None:
         self._reads = [(p.block.read, slice(p.start, p.stop) if p.block.items else p.start) for p in placed]
@@ -56,11 +56,11 @@ _OTHER_RUNS = _runs(OTHERS, axes=1)
 
 
 def encode(decisions: Decisions, out: Floats | None = None) -> Floats:
-    """What the deciding seats see, as vectors for a network.
+    """Observations of the deciding seats, as vectors for a network.
 
     Args:
-        decisions: M rows, of deciding seats or of onlookers.
-        out: (M, D) float32 to write into, in any layout. The one of the result if ``out`` is not given is the fastest.
+        decisions: M rows of deciding seats, or of other seats (``games.rows``).
+        out: (M, D) float32 array to write into. Any layout will do; that of the result without ``out`` is the fastest.
 
     Returns:
         (M, D) float32, ``out`` if it was given; every value is in [-1, 1], most are in [0, 1]. The features are first
@@ -92,10 +92,10 @@ def encode(decisions: Decisions, out: Floats | None = None) -> Floats:
 
 
 _FEW = 64
-"""Up to so many rows it is sooner done to look every number up singly (lookup.py)."""
+"""Number of rows up to which it is faster to look up each number (lookup.py)."""
 
 _PIECE = 16384
-"""Rows that are written together: few enough for the cache, many enough not to count the calls."""
+"""Maximum number of rows that are written together. More do not fit the cache, and fewer mean more calls."""
 
 
 @cache
