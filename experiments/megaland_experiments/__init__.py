@@ -1,4 +1,4 @@
-"""What one runs: training, evaluation, benchmarks."""
+"""Programs to run: training, evaluation, benchmarks and more."""
 
 import os
 

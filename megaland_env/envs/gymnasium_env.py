@@ -45,13 +45,13 @@ def action_space() -> spaces.Discrete:
 
 
 class OneLearnerEnv(gym.Env[Observation, np.int64 | int]):
-    """Games in which the caller has one seat, one after the other; what is played in them, a subclass says.
+    """Games in which the caller has one seat, one game after the other. Subclasses define what is played.
 
-    - *Observation*: (D,) float32, ``observation.encode`` of the learner's decision.
-    - *Action*: one of the 40 of actions.py. ``action_masks()`` (40,) bool says which are legal, where sb3-contrib looks
-      for it, and ``info["action_mask"]`` says it as int8, which ``action_space.sample(mask)`` takes.
-    - *Reward*: all that the learner was paid since its last observation, whoever's move it was for.
-    - *End*: terminated by the rules; truncated by the cut-off after ``max_rounds`` (D4), and only by that.
+    - *Observation*: (D,) float32, from ``observation.encode``, for the learner's decision.
+    - *Action*: one of the 40 actions of actions.py. ``action_masks()`` (40,) bool, the method that sb3-contrib calls,
+      marks the legal ones. ``info["action_mask"]`` is the same as int8, the form for ``action_space.sample(mask)``.
+    - *Reward*: the sum of the learner's rewards since its last observation, whoever made the moves.
+    - *End*: a game that ends by the rules is terminated; only one cut off after ``max_rounds`` (D4) is truncated.
     - *Info*: ``action_mask``, and what is zero until the game is over: ``episode_return`` and ``episode_length``, and
       in the full game ``win_share`` (1 / number of winners for each winner, 0 for others), ``coins``, ``rounds`` and
       ``seat``. The keys are the same in every step.

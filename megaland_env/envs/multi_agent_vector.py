@@ -36,10 +36,10 @@ class MegalandMultiAgentVectorEnv(AutoresetVectorEnv, VectorEnv[Floats, npt.NDAr
       others may hold anything.
     - *Mask*: ``action_masks()`` (N, P, 40) bool, and ``infos["action_mask"]`` the same as int8, which is what the
       spaces of Gymnasium sample by. A seat that is not active has exactly PASS, so no row is ever empty.
-    - *Reward*: (N, P) float32, what the step paid each seat, whoever's choice it was for: sum them up from one decision
-      of a seat to its next.
-    - *End*: terminations and truncations (N,); all seats of a game end together. Truncated are games that were cut off
-      after ``max_rounds`` (D4), and no others.
+    - *Reward*: (N, P) float32, the reward of each seat for the step, whoever made the moves. Add them up from one
+      decision of a seat to its next.
+    - *End*: terminations and truncations (N,); all seats of a game end together. Only a game that was cut off after
+      ``max_rounds`` (D4) is truncated.
     - *Infos*: ``action_mask``, ``active``, and values that are zero for a game that is not over: ``win_share`` (N, P)
       (1 / number of winners for each winner, 0 for others), ``coins`` (N, P), ``rounds`` (N,), ``episode_return``
       (N, P) and ``episode_length`` (N,) in steps. (Gymnasium's own statistics expect one reward for each game.)

@@ -1,1 +1,1 @@
-"""Who plays which seat, in games that follow each other."""
+"""Players of the seats: opponents, one learner, self-play, and small tasks."""

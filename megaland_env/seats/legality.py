@@ -1,4 +1,4 @@
-"""What environments do with choices that the rules do not allow: raise, or play something else and count it."""
+"""Treatment of illegal actions in environments: raise an error, or play another action and count it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from megaland_env.agent import random_legal
 from megaland_env.decisions import Decisions
 
 ILLEGAL = ("raise", "random")
-"""What an environment takes as ``illegal``."""
+"""Values of the argument ``illegal`` of the environments."""
 
 
 def check_illegal(illegal: str) -> str:

@@ -50,7 +50,7 @@ class Task(Protocol):
 
     @property
     def config(self) -> MegalandConfig:
-        """Of the games that it is a piece of."""
+        """Configuration of the games."""
         ...
 
     def begin(self, state: GameState, games: Ints, seeds: Words) -> Moves:

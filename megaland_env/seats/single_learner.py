@@ -258,7 +258,7 @@ class SingleLearnerGames:
             self.rewards[moved] = paid.take(learners)
 
     def save(self, games: Ints | None = None) -> tuple[Any, ...]:
-        """What ``put_back`` needs to undo a step of ``games`` (n,); of all by default."""
+        """Save what ``put_back`` needs to undo a step of ``games`` (n,), by default of all."""
         named = self._everyone if games is None else games
         return self.games._save(named), self.rewards.take(named), self.played.take(named), self.illegal_actions
 

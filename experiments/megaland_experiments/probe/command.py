@@ -72,8 +72,8 @@ def probe(
         progress: told the number of games played, and the total.
 
     Raises:
-        AgentError: an agent failed, or chose what it may not.
-        ValueError: there is no such agent, or an argument has no meaning.
+        AgentError: an agent failed, or chose an illegal action.
+        ValueError: there is no such agent, or an argument is invalid.
     """
     task = _Task.of(agent, opponents, config_for(num_players, config), games, seed)
     return task.do(progress)

@@ -1,1 +1,1 @@
-"""What several commands need: files, folders, pictures, intervals."""
+"""Parts that several commands share: files, folders, pictures, intervals."""

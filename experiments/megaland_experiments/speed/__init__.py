@@ -1,1 +1,1 @@
-"""How fast it is."""
+"""Measurements of speed."""

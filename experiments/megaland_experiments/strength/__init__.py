@@ -1,1 +1,1 @@
-"""How strong agents are: evaluations, tournaments, ratings."""
+"""Strength of agents: evaluations, tournaments, ratings."""

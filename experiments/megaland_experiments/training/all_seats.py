@@ -57,7 +57,7 @@ class DivergedError(ValueError):
 
 
 class DecisionBuffer:
-    """Decisions with their advantages, in the place of sb3-contrib's roll-out buffer.
+    """Decisions with their advantages. It replaces sb3-contrib's roll-out buffer.
 
     Attributes:
         values: (B,) value of each decision, by the policy that made it.
