@@ -1,4 +1,4 @@
-"""Asking agents: each once a moment, with all the decisions that are its own."""
+"""Asking agents: each once per decision moment, with all of its decisions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def decisions() -> Decisions:
 
 
 class Noted:
-    """Adds its name and its rows to a list, and answers with what ``random_legal`` says."""
+    """Adds its name and its rows to a list, and answers as ``random_legal`` does."""
 
     def __init__(self, name: str, asked: list[Any]) -> None:
         self.name, self.asked = name, asked

@@ -1,4 +1,4 @@
-"""Chance by address: golden words, fair choices, and every outcome where its address says."""
+"""Random words by address: golden words, fair choices, and every outcome at its address."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ GOLDEN_WORDS: dict[tuple[int, ...], int] = {
 
 
 def test_golden_words() -> None:
-    """Today and after any refactoring, the same words."""
+    """The words never change, whatever is refactored."""
     assert scramble(GOLDEN) == 0xE220A8397B1DCDAF  # as published: the first output of SplitMix64 seeded with 0
     for (seed, *address), word in GOLDEN_WORDS.items():
         assert mix(seed, *address) == word
@@ -66,7 +66,7 @@ def test_golden_words() -> None:
 
 
 def test_the_purposes_keep_their_numbers() -> None:
-    """They are part of the addresses."""
+    """The numbers of the purposes are part of the addresses."""
     names = [
         "MARKET",
         "FIRST_PLAYER",
@@ -99,7 +99,7 @@ def test_words_of_any_address(seed: int, purpose: int, round_: int, seat: int, c
 @settings(deadline=None, derandomize=True, max_examples=40)
 @given(st.integers(0, WORD - 1), st.integers(1, 2**32 - 1))
 def test_a_choice_is_one_of_those_there_are(word: int, among: int) -> None:
-    """From 0 to n - 1, for the smallest and the largest word too."""
+    """A choice is from 0 to n - 1, for the smallest and the largest word too."""
     words = np.array([word, 0, WORD - 1], np.uint64)
     chosen = rng.choose(words.copy(), among)
     assert chosen.tolist() == [choose(word, among), 0, among - 1]
@@ -108,7 +108,7 @@ def test_a_choice_is_one_of_those_there_are(word: int, among: int) -> None:
 
 @pytest.mark.parametrize("among", [2, 3, 5, 6, 10, 96, 3520])
 def test_choices_are_uniform(among: int) -> None:
-    """Over seeds, over counts and over rounds."""
+    """Choices are uniform over seeds, over counts and over rounds."""
     number = 60 * max(among, 100)
     for words in (
         rng.mix(np.arange(number), Purpose.REVEAL, 1),
@@ -121,7 +121,7 @@ def test_choices_are_uniform(among: int) -> None:
 
 
 def test_scramble_leaves_its_argument() -> None:
-    """It is used on state that lives on."""
+    """``scramble`` does not change its argument, which may be part of a state."""
     words = np.arange(5, dtype=np.uint64)
     rng.scramble(words)
     assert words.tolist() == [0, 1, 2, 3, 4]
@@ -129,13 +129,13 @@ def test_scramble_leaves_its_argument() -> None:
 
 @pytest.mark.parametrize(("run", "number"), [("ARENA", 255), ("TUNING", 254), ("TRAINING", 253), ("FITTING", 252)])
 def test_seeds_of_runs(run: str, number: int) -> None:
-    """A base seed is mixed, at a seat of its own for each kind of run."""
+    """The seeds of a run come from its base seed and from the kind of run."""
     seeds = rng.run_seeds(7, [0, 1, 2**24 - 1], rng.Run[run])
     assert seeds.tolist() == [mix(7, 12, 0, number, count) for count in (0, 1, 2**24 - 1)]
 
 
 def test_seeds_of_episodes() -> None:
-    """The e-th game of a slot that resets itself; the first has the slot's own seed."""
+    """The seed of the e-th game of a slot with autoreset; the first game has the seed of the slot."""
     seeds = rng.episode_seeds(np.array([7, 7, 2**64 - 1, 7], np.uint64), [0, 1, 0, 2**20])
     assert seeds.tolist() == [7, mix(7, 12, 0, 0, 1), 2**64 - 1, mix(7, 12, 0, 0, 2**20)]
 
@@ -169,7 +169,7 @@ def test_every_market_is_as_likely_as_any_other(market: str, sets: int) -> None:
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_every_first_player_is_as_likely(players: int) -> None:
-    """S2: and it is the one that the seed's word chooses."""
+    """S2: every first player is equally likely, and the seed's word chooses it."""
     games = MegalandGames(MegalandConfig(players), 3000)
     games.reset(0)
     first = games.rows(np.arange(3000), np.zeros(3000, np.int64)).view.first_player.argmax(axis=1)
@@ -189,7 +189,7 @@ def reveals_by_the_book(seed: int, round_: int) -> list[str]:
 
 
 def test_the_level_deck_depends_on_the_seed_and_the_round_alone() -> None:
-    """L3: whoever plays however, the cards of a round come in the same order, only not all of them."""
+    """L3: the cards of a round come in the same order, however the players act; only their number differs."""
     seen: dict[tuple[int, int], set[int]] = {}
     for players, boldness in ((2, 0.3), (3, 1.0), (5, 4.0)):
         games = MegalandGames(MegalandConfig(players, max_rounds=6), 12, record=True)
@@ -237,7 +237,7 @@ def test_draws_are_by_what_is_left() -> None:
 
 
 def test_staying_draws_by_the_number_of_cards_seen() -> None:
-    """L9, and that a purpose has words of its own: leaving and staying players do not change each other's draws."""
+    """L9: each purpose has words of its own: players who leave and players who stay do not change each other's draws."""
     games = MegalandGames(MegalandConfig(3), 60, record=True)
     games.reset(700)
     while (games.rounds == 1).any() and games.active.any():

@@ -1,4 +1,4 @@
-"""Seeing a game: the board as text, as a picture, in a notebook, and the game in sentences."""
+"""Rendering: the board as text, as a picture and in a notebook, and the game in sentences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Snapshot = dict[str, Any]
 
 
 def states(each: int = 12) -> Iterator[Snapshot]:
-    """Moments of games at tables of 2 to 5, ordinary ones and such with much on the table, up to the end."""
+    """States of games of 2 to 5 players, ordinary ones and ones with much on the table, up to the end."""
     luck = random.Random(1)
     for config in (*TABLES, MegalandConfig(5, LIVELY), MegalandConfig(2, max_rounds=1)):
         found = [games.snapshot(0) for games in moments(config, 1, seed=4)]
@@ -81,20 +81,20 @@ def sections(board: str) -> dict[str, list[str]]:
 
 
 def treasures_in(line: str) -> dict[str, int]:
-    """The treasures of a line, by their symbols; none are left out that are 0."""
+    """The treasures of a line, by their symbols, with the zeros."""
     found = re.findall(f"([{''.join(SYMBOLS.values())}]) *([0-9]+) ([a-z]+)", line)
     assert all(SYMBOLS[name] == symbol for symbol, _, name in found)
     return {name: int(number) for _, number, name in found if int(number)}
 
 
 def named(line: str) -> dict[str, int]:
-    """Buildings and how many."""
+    """The buildings that are named, with their numbers."""
     parts = [part.rpartition(f" {TIMES}") if TIMES in part else (part, "", "1") for part in line.split(" · ")]
     return {name: int(number) for name, _, number in parts}
 
 
 def joined(lines: list[str], label: str) -> str | None:
-    """What stands to the right of a label, on its line and on those that go on with it."""
+    """The text to the right of a label, on its line and on those that continue it."""
     for number, line in enumerate(lines):
         if re.match(rf" {{4}}{label}( \d+)? ", f"{line} "):
             more = [line[16:].rstrip()]
@@ -385,7 +385,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
 
 
 def varied() -> list[Snapshot]:
-    """States in which everything that can be there is there somewhere."""
+    """States which together contain everything that a board can show."""
     wanted = {kind.label for kind in Kind} - {"none"}
     found = []
     for snapshot in of_each_kind()[::-1]:

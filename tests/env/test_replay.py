@@ -1,4 +1,4 @@
-"""The seed, the configuration and the actions are the game; recorders and files keep them."""
+"""Replays: seed, configuration and actions determine the game; recorders and files keep them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ at_every_table = pytest.mark.parametrize("config", TABLES, ids=table_id)
 
 
 def record(config: MegalandConfig, num_games: int, seed: int, steps: int | None = None) -> Recorder:
-    """Random play, recorded; so many steps or to the end."""
+    """Record random play for a number of steps, or to the end."""
     recorder = Recorder(MegalandGames(config, num_games, record=True))
     recorder.reset(seed)
     luck = np.random.default_rng(seed % 1000)
@@ -41,7 +41,7 @@ def a_replay(seed: int = 3) -> Replay:
 
 @at_every_table
 def test_seed_configuration_and_actions_are_the_game(config: MegalandConfig) -> None:
-    """Played again, every game of a batch is the same, card by card, to its end."""
+    """When it is played again, every game of a batch is the same, card by card, to its end."""
     recorder = record(config, 5, 41)
     games = recorder.games
     replays = recorder.replays(agents="random")
@@ -66,7 +66,7 @@ def test_seed_configuration_and_actions_are_the_game(config: MegalandConfig) -> 
 @settings(deadline=None, derandomize=True, max_examples=8)
 @given(configurations(max_rounds=3), SEEDS)
 def test_any_game_can_be_replayed(config: MegalandConfig, seed: int) -> None:
-    """With every configuration and every seed."""
+    """Games of any configuration and any seed can be replayed."""
     recorder = record(config, 1, seed)
     assert recorder.replay(0).games().snapshot(0) == recorder.games.snapshot(0)
 
@@ -92,7 +92,7 @@ def test_playing_gives_every_moment() -> None:
 
 
 def test_the_beginning_of_a_game_is_a_replay_too() -> None:
-    """It ends where it ends; nobody has won yet."""
+    """A replay may stop before the end of the game; then nobody has won."""
     recorder = record(MegalandConfig(), 2, 42, steps=7)
     replay = recorder.replay(1)
     assert len(replay) == 7
@@ -102,7 +102,7 @@ def test_the_beginning_of_a_game_is_a_replay_too() -> None:
 
 
 def test_games_that_move_apart_are_recorded_apart() -> None:
-    """``step(index=...)`` in any order, and finished games beside others."""
+    """Games are recorded separately with ``step(index=...)`` in any order, next to finished games."""
     recorder = Recorder(MegalandGames(MegalandConfig(3, max_rounds=3), 6))
     recorder.reset(43)
     luck = np.random.default_rng(43)
@@ -114,7 +114,7 @@ def test_games_that_move_apart_are_recorded_apart() -> None:
 
 
 def test_what_seats_that_are_not_asked_answer_is_not_recorded() -> None:
-    """A replay holds the choices of who was asked, as numbers, seats ascending."""
+    """A replay has only the choices of seats that were asked, as numbers, in ascending order of seats."""
     recorder = Recorder(MegalandGames(MegalandConfig(3)))
     recorder.reset(44)
     luck = np.random.default_rng(44)
@@ -127,7 +127,7 @@ def test_what_seats_that_are_not_asked_answer_is_not_recorded() -> None:
 
 
 def test_a_slot_that_is_started_anew_is_recorded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether the rows of its earlier games have been dropped already or not."""
+    """A slot that starts another game records that game, whether or not rows of its earlier games were dropped."""
     for spare_rows in (0, 10_000):
         monkeypatch.setattr(replay_module, "_SPARE_ROWS", spare_rows)
         recorder = Recorder(MegalandGames(MegalandConfig(2, max_rounds=2), 3), [0, 2])
@@ -145,7 +145,7 @@ def test_a_slot_that_is_started_anew_is_recorded_anew(monkeypatch: pytest.Monkey
 
 
 def test_a_refused_step_is_not_recorded() -> None:
-    """What raises has not been played."""
+    """A step that raises is not recorded."""
     recorder = Recorder(MegalandGames(num_games=2))
     recorder.reset(47)
     good = some_legal(recorder.games, np.random.default_rng(47))
@@ -163,7 +163,7 @@ def test_a_refused_step_is_not_recorded() -> None:
 
 
 def test_what_was_not_recorded_cannot_be_replayed() -> None:
-    """Each case is told apart."""
+    """The error says whether a game was not recorded at all, or not from its beginning."""
     games = MegalandGames(num_games=3)
     games.reset(48)
     luck = np.random.default_rng(48)
@@ -196,7 +196,7 @@ def test_what_was_not_recorded_cannot_be_replayed() -> None:
 
 
 def test_replays_are_values() -> None:
-    """Equal if they say the same, hashable, and not shared with what they were made from."""
+    """Replays are equal if their fields are, hashable, and independent of the objects they were made from."""
     metadata = {"agents": ["a", "b"]}
     one = Replay(MegalandConfig(2), np.int64(5), [[[0, 1], (1, np.uint8(2))]], metadata)  # type: ignore[arg-type]
     other = Replay(MegalandConfig(2), 5, (((0, 1), (1, 2)),), {"agents": ["a", "b"]})
@@ -302,7 +302,7 @@ def test_a_file_can_be_read_by_people(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_that_is_no_game(tmp_path: Path) -> None:
-    """And what stood there before is left."""
+    """Nothing is written for an invalid game, and an existing file stays as it was."""
     path = tmp_path / "game.json"
     save_replay(path, a_replay())
     before = path.read_bytes()
@@ -314,7 +314,7 @@ def test_nothing_is_written_that_is_no_game(tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_leaves_no_part_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is written beside its place and then renamed."""
+    """A file is written under a temporary name and then renamed, so a failure leaves no part of it."""
     path = tmp_path / "game.json"
     save_replay(path, a_replay(3))
     before = path.read_bytes()

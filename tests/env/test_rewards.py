@@ -1,4 +1,4 @@
-"""Rewards: what each seat is paid, when, and that nothing is lost on the way."""
+"""Rewards: which reward each seat gets and when, and that their sums are right."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SHORT = MegalandConfig(3, max_rounds=4)
 
 
 def margins(coins: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """(N, P) own coins minus the most of any other seat, seat by seat."""
+    """(N, P) own coins minus the most coins of any other seat."""
     rows = [[own - max(row[:seat] + row[seat + 1 :]) for seat, own in enumerate(row)] for row in coins.tolist()]
     return np.array(rows, float)
 
 
 def totals(config: MegalandConfig, num_games: int, seed: int, reward: Any) -> tuple[MegalandGames, npt.NDArray[Any]]:
-    """Finished games, and all that each seat was paid in them."""
+    """Finished games, and the sum of the rewards of each seat."""
     earned = np.zeros((num_games, config.num_players))
     for games in moments(config, num_games, seed, reward=reward):
         earned += games.rewards
@@ -75,7 +75,7 @@ def test_a_shared_win_is_paid_in_shares(players: int) -> None:
 
 @at_every_table
 def test_coins_pays_the_margin_once(config: MegalandConfig) -> None:
-    """The difference to the best other over 20, at the end, also of a game that is cut off."""
+    """``coins`` is the margin over 20, paid once at the end, also in a game that is cut off."""
     games, earned = totals(config, 12, 33, "coins")
     np.testing.assert_allclose(earned, margins(games.coins) / 20, atol=1e-6)
 
@@ -116,7 +116,7 @@ def test_shaping_is_taken_at_a_seats_own_observations(gamma: float) -> None:
 
 
 def outcome_of(games: MegalandGames) -> Outcome:
-    """What a reward function is told, as far as ``Win`` wants to know."""
+    """An ``Outcome`` with the fields that ``Win`` uses."""
     nothing = np.zeros_like(games.coins)
     every = np.arange(games.num_games)
     flags = (games.terminated, games.truncated, games.winners)
@@ -124,7 +124,7 @@ def outcome_of(games: MegalandGames) -> Outcome:
 
 
 def test_any_callable_is_a_reward() -> None:
-    """It is told what the step brought to the games that moved, and what it returns is paid."""
+    """A callable gets the outcome of the games that moved, and its values become the rewards."""
     told: list[Outcome] = []
 
     def reward(outcome: Outcome) -> npt.NDArray[Any]:
@@ -188,7 +188,7 @@ def test_rewards_of_games_that_are_not_named_stay() -> None:
 
 
 def test_a_reward_of_the_wrong_shape_is_refused() -> None:
-    """Rather than spread over seats by broadcasting."""
+    """A reward of the wrong shape is an error; it is not broadcast over the seats."""
     games = MegalandGames(SHORT, 2, reward=lambda outcome: np.ones(3))
     games.reset(0)
     with pytest.raises(ValueError, match="shape"):
@@ -196,7 +196,7 @@ def test_a_reward_of_the_wrong_shape_is_refused() -> None:
 
 
 def test_rewards_by_name() -> None:
-    """The three built-in ones; another name is told what there is."""
+    """The three built-in rewards have names; the error for another name lists them."""
     assert (make_reward("win"), make_reward("coins"), make_reward("shaped")) == (Win(), Coins(), Shaped(1.0))
     assert make_reward(Shaped(0.5)) == Shaped(0.5)
     with pytest.raises(ValueError, match="no reward 'gold'; there are win, coins, shaped"):

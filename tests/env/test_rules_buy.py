@@ -22,13 +22,13 @@ def shop(
     buyer: Player | None = None,
     **changes: Any,
 ) -> Table:
-    """A table where seat 0 is buying, with these treasures and these buildings."""
+    """A table at which seat 0 is the buyer and owns these treasures and buildings."""
     seat = {"home": home, "buildings": buildings or {}} | dict(buyer or {})
     return table.restore(state([seat, *others], "buy", market=market, **changes))
 
 
 def wild_used(game: Table) -> tuple[int, int]:
-    """How many fish and carrots seat 0 has used as wild ones this round."""
+    """The numbers of fish and carrots that seat 0 has used as wild treasures this round."""
     used = player(game, 0)["wild_used"]
     return used["fish"], used["carrot"]
 
@@ -38,7 +38,7 @@ def wild_used(game: Table) -> tuple[int, int]:
 
 @pytest.mark.parametrize(("first_player", "order"), [(0, [0, 1, 2]), (1, [1, 2, 0]), (2, [2, 0, 1])])
 def test_turns_go_round_from_the_first_player(table: type[Table], first_player: int, order: list[int]) -> None:
-    """B1: one turn each, clockwise."""
+    """B1: each player takes one turn, clockwise from the first player."""
     game = table.restore(state([{"home": {"gear": 1}}] * 3, "buy", first_player=first_player))
     asked = []
     while game.decision == "buy":
@@ -69,7 +69,7 @@ def test_any_number_of_purchases_in_any_order(table: type[Table]) -> None:
 
 
 def test_one_building_of_each_type_per_turn(table: type[Table]) -> None:
-    """B1: a second Sandwich Stand has to wait for the next turn."""
+    """B1: a second Sandwich Stand can be bought only in a later turn."""
     game = shop(table, {"gear": 3})
     game.step({0: "BUY_SANDWICH_STAND"})
     assert "BUY_SANDWICH_STAND" not in game.legal(0)
@@ -84,7 +84,7 @@ def test_one_building_of_each_type_per_turn(table: type[Table]) -> None:
 
 
 def test_many_hearts_per_turn(table: type[Table]) -> None:
-    """B1, C4: hearts have no such limit: the fifth for two eggs, the sixth for three more."""
+    """B1, C4: the number of hearts is not limited: the fifth costs two eggs, the sixth three more."""
     game = shop(table, {"egg": 5, "gear": 1})
     game.step({0: "HEART_EGG"})
     assert player(game, 0)["home"] == {"gear": 1, "egg": 3}
@@ -95,7 +95,7 @@ def test_many_hearts_per_turn(table: type[Table]) -> None:
 
 
 def test_passing_ends_the_turn(table: type[Table]) -> None:
-    """B1: with treasures left too."""
+    """B1: a buyer may pass with treasures left."""
     game = shop(table, {"gear": 3, "egg": 3})
     game.step({0: "PASS"})
     assert game.active == [1]
@@ -103,7 +103,7 @@ def test_passing_ends_the_turn(table: type[Table]) -> None:
 
 
 def test_a_buyer_who_can_only_pass(table: type[Table]) -> None:
-    """B1: is asked only if forced choices are."""
+    """B1: a buyer who can only pass is asked only if forced choices are asked."""
     others: tuple[Player, ...] = ({}, {"home": {"gear": 1}})
     game = shop(table, {"gear": 1}, others=others)
     game.step({0: "PASS"})
@@ -120,7 +120,7 @@ def test_a_buyer_who_can_only_pass(table: type[Table]) -> None:
 
 
 def test_what_can_be_bought(table: type[Table]) -> None:
-    """B2, B4: three types and a pair: everything of cost three or less, and a heart for the pair."""
+    """B2, B4: three types, two of one of them, buy any building of cost three or less, or a heart for the pair."""
     market = ("Herb Hut", "Gym", "Bowling Alley", "Fish Vendor", "Smithy", "Lodge", "Arena")
     game = shop(table, {"gear": 1, "stone": 1, "egg": 2}, market=market)
     names = ["Sandwich Stand", "Cafe", "Arcade", "Herb Hut", "Gym", "Bowling Alley", "Fish Vendor", "Smithy"]
@@ -128,7 +128,7 @@ def test_what_can_be_bought(table: type[Table]) -> None:
 
 
 def test_what_is_not_on_offer(table: type[Table]) -> None:
-    """B2, S1: only the seven normal types of this game, and the stars."""
+    """B2, S1: only the seven normal types of this game and the star buildings can be bought."""
     market = ("Herb Hut", "Reptile Stable", "Gym", "Hospital", "Ostrich Ranch", "Smithy", "Lodge")
     game = shop(table, dict.fromkeys(("gear", "stone", "egg", "carrot", "crystal", "fish"), 1), market=market)
     stars = ["Sandwich Stand", "Cafe", "Arcade", "Bazaar of Oddities", "Hotel", "Temple of Zoz"]
@@ -136,7 +136,7 @@ def test_what_is_not_on_offer(table: type[Table]) -> None:
 
 
 def test_the_player_chooses_the_types(table: type[Table]) -> None:
-    """B2: card by card, each of another type; the paid cards lie in the discard pile in the end."""
+    """B2: the player pays card by card, each of another type; afterwards the cards are in the discard pile."""
     game = shop(table, {"gear": 2, "egg": 1, "fish": 1}, discard={})
     game.step({0: "BUY_CAFE"})
     assert game.decision == "pay"
@@ -163,7 +163,7 @@ def test_two_of_a_type_are_one_type(table: type[Table]) -> None:
 
 
 def test_a_payment_with_one_way_is_not_asked(table: type[Table]) -> None:
-    """B2: unless forced choices are asked; then it is asked card by card."""
+    """B2: a payment with one way is not asked, unless forced choices are; then it is asked card by card."""
     game = shop(table, {"gear": 2, "egg": 1})
     game.step({0: "BUY_CAFE"})
     assert game.decision == "buy"
@@ -184,7 +184,7 @@ def test_a_payment_with_one_way_is_not_asked(table: type[Table]) -> None:
 
 
 def test_the_rest_of_a_payment_with_one_way_left(table: type[Table]) -> None:
-    """B2: three of the four types: the question ends with the card after which there is no more choice."""
+    """B2: with three of four types to pay, nothing more is asked after the card that leaves no choice."""
     game = shop(table, {"gear": 1, "egg": 1, "carrot": 1, "fish": 1})
     game.step({0: "BUY_ARCADE"})
     game.step({0: "TREASURE_FISH"})
@@ -197,7 +197,7 @@ def test_the_rest_of_a_payment_with_one_way_left(table: type[Table]) -> None:
 
 
 def test_a_heart_is_paid_without_a_question(table: type[Table]) -> None:
-    """B4: without wild treasures there is one way to pay, unless forced choices are asked."""
+    """B4: without wild treasures there is one way to pay, so nothing is asked unless forced choices are."""
     game = shop(table, {"egg": 3})
     game.step({0: "HEART_EGG"})
     assert game.decision == "buy"
@@ -210,7 +210,7 @@ def test_a_heart_is_paid_without_a_question(table: type[Table]) -> None:
 
 @pytest.mark.parametrize("skip_forced", [True, False])
 def test_automatic_payment(table: type[Table], skip_forced: bool) -> None:
-    """B2: by configuration the type held most is paid, and of two held alike the one with more cards in the deck."""
+    """B2: ``payment="auto"`` pays the type held most; of equals, the one with the most cards in the game."""
     # Three stones go first; then two eggs (16 in the deck) against two carrots (30).
     hand = {"gear": 1, "stone": 3, "egg": 2, "carrot": 2}
     game = shop(table, hand, payment="auto", skip_forced=skip_forced)
@@ -231,7 +231,7 @@ def test_automatic_payment_counts_anew_for_each_card(table: type[Table]) -> None
 
 
 def test_automatic_payment_of_a_heart(table: type[Table]) -> None:
-    """B4, B3: two eggs and two fish with a Vendor: first an egg (16 in the deck, to 14), then the fish held more."""
+    """B4, B3: of two eggs and two fish, with a Vendor, first an egg (16 in the game, fish 14), then a fish."""
     game = shop(table, {"egg": 2, "fish": 2}, {"Fish Vendor": 1}, payment="auto")
     game.step({0: "HEART_EGG"})
     assert log(game, "pay") == [event("pay", seat=0, treasure="egg"), event("pay", seat=0, treasure="fish")]
@@ -246,7 +246,7 @@ def test_automatic_payment_of_a_heart(table: type[Table]) -> None:
     [("Cafe", 2), ("Arcade", 3), ("Bazaar of Oddities", 4), ("Hotel", 5), ("Temple of Zoz", 6), ("Gym", 2)],
 )
 def test_ostrich_ranch(table: type[Table], building: str, cost: int) -> None:
-    """B3, C6: any number of eggs stand for anything, so as many eggs as the cost buy any building."""
+    """B3, C6: any number of eggs may be wild, so eggs alone buy any building that costs as many treasures."""
     assert buy(building) not in shop(table, {"egg": cost}).legal(0)
     assert buy(building) not in shop(table, {"egg": cost - 1}, {"Ostrich Ranch": 1}).legal(0)
     game = shop(table, {"egg": cost + 1}, {"Ostrich Ranch": 1})
@@ -256,7 +256,7 @@ def test_ostrich_ranch(table: type[Table], building: str, cost: int) -> None:
 
 
 def test_a_temple_paid_with_wild_eggs(table: type[Table]) -> None:
-    """B3: a gear, a stone, an egg, and three eggs for the types that lack."""
+    """B3: a gear, a stone and an egg, and three more eggs for the missing types."""
     game = shop(table, {"gear": 1, "stone": 1, "egg": 5}, {"Ostrich Ranch": 1})
     game.step({0: "BUY_TEMPLE_OF_ZOZ"})
     assert game.legal(0) == pick("gear", "stone", "egg")
@@ -267,7 +267,7 @@ def test_a_temple_paid_with_wild_eggs(table: type[Table]) -> None:
 
 
 def test_wild_or_not_is_the_buyers_choice(table: type[Table]) -> None:
-    """B3, B2: an Arcade for two eggs and a gear, or for three eggs, and for nothing else."""
+    """B3, B2: an Arcade for two eggs and a gear, or for three eggs; there is no other way."""
     game = shop(table, {"gear": 2, "egg": 3}, {"Ostrich Ranch": 1})
     game.step({0: "BUY_ARCADE"})
     assert game.legal(0) == pick("gear", "egg")
@@ -286,7 +286,7 @@ def test_wild_or_not_is_the_buyers_choice(table: type[Table]) -> None:
 
 
 def test_fish_vendor(table: type[Table]) -> None:
-    """B3, C6: two fish pay for a Cafe, once a round: a Gym for two more fish is not to be had."""
+    """B3, C6: two fish pay for a Cafe, but only once per round: two more fish do not buy a Gym."""
     assert "BUY_CAFE" not in shop(table, {"fish": 5}).legal(0)
     game = shop(table, {"fish": 5}, {"Fish Vendor": 1})
     assert "BUY_ARCADE" not in game.legal(0)
@@ -309,7 +309,7 @@ def test_root_market(table: type[Table]) -> None:
 
 
 def test_other_treasures_are_never_wild(table: type[Table]) -> None:
-    """B3: no building makes gears, stones or crystals wild, and each right is for its own treasure alone."""
+    """B3: no building makes gears, stones or crystals wild, and each right is for its own treasure only."""
     everything = {"Fish Vendor": 1, "Root Market": 1, "Ostrich Ranch": 1}
     for treasure in ("gear", "stone", "crystal"):
         assert "BUY_CAFE" not in shop(table, {treasure: 4}, everything).legal(0)
@@ -319,7 +319,7 @@ def test_other_treasures_are_never_wild(table: type[Table]) -> None:
 
 
 def test_a_fish_paid_as_itself_uses_no_right(table: type[Table]) -> None:
-    """B3: an egg and a fish are two types; the right is there for the next purchase."""
+    """B3: an egg and a fish are two types, so the right is left for the next purchase."""
     game = shop(table, {"egg": 1, "fish": 1}, {"Fish Vendor": 1}, others=(NEXT,))
     game.step({0: "BUY_CAFE"})
     assert wild_used(game) == (0, 0)
@@ -341,7 +341,7 @@ def test_the_second_fish_is_the_wild_one(table: type[Table]) -> None:
 
 
 def test_a_right_serves_once_in_a_payment(table: type[Table]) -> None:
-    """B3: with one Vendor a payment has a fish and one wild fish at most."""
+    """B3: with one Vendor a payment contains at most one fish as itself and one wild fish."""
     game = shop(table, {"gear": 1, "egg": 1, "fish": 3}, {"Fish Vendor": 1})
     game.step({0: "BUY_ARCADE"})
     game.step({0: "TREASURE_FISH"})
@@ -351,7 +351,7 @@ def test_a_right_serves_once_in_a_payment(table: type[Table]) -> None:
 
 
 def test_a_right_used_up(table: type[Table]) -> None:
-    """B3, B4: the fish is but a fish then, for buildings and for hearts."""
+    """B3, B4: after that, fish are no longer wild, neither for buildings nor for hearts."""
     game = shop(table, {"egg": 1, "fish": 2}, {"Fish Vendor": 1}, buyer={"wild_used": {"fish": 1}})
     assert "BUY_CAFE" in game.legal(0)
     assert "BUY_ARCADE" not in game.legal(0)
@@ -430,7 +430,7 @@ def test_a_second_vendor_bought_after_the_first_was_used(table: type[Table]) -> 
     ],
 )
 def test_no_right_helps_to_pay_for_itself(table: type[Table], building: str, hand: dict[str, int]) -> None:
-    """B3: the building that would make the payment possible is not yet there."""
+    """B3: a building does not help to pay for itself, even if its right would make the payment possible."""
     assert buy(building) not in shop(table, hand, market=(building,)).legal(0)
     assert buy(building) in shop(table, hand, {building: 1}).legal(0)
 
@@ -455,7 +455,7 @@ def test_heart_costs(table: type[Table], heart: int, cost: int, treasure: str) -
 
 
 def test_a_bought_heart_is_for_the_next_level(table: type[Table]) -> None:
-    """B4, N4: it raises the maximum alone; the hearts lost in this level come back in the night, and it with them."""
+    """B4, N4: a heart raises only the maximum; at night it is restored together with the hearts lost in the level."""
     hurt = {"hearts": 1, "max_hearts": 4, "jumps": 1}
     game = shop(table, {"egg": 2, "gear": 1}, buyer=hurt)
     game.step({0: "HEART_EGG"})
@@ -466,7 +466,7 @@ def test_a_bought_heart_is_for_the_next_level(table: type[Table]) -> None:
 
 
 def test_the_player_names_the_type(table: type[Table]) -> None:
-    """B4: of two pairs."""
+    """B4: a player with two pairs chooses which one pays."""
     game = shop(table, {"egg": 2, "fish": 2})
     assert [name for name in game.legal(0) if name.startswith("HEART")] == ["HEART_EGG", "HEART_FISH"]
     game.step({0: "HEART_FISH"})
@@ -474,7 +474,7 @@ def test_the_player_names_the_type(table: type[Table]) -> None:
 
 
 def test_a_heart_paid_with_a_wild_fish(table: type[Table]) -> None:
-    """B4, B3: an egg and a wild fish."""
+    """B4, B3: an egg and a wild fish pay for a heart."""
     assert "HEART_EGG" not in shop(table, {"egg": 1, "fish": 1}).legal(0)
     game = shop(table, {"egg": 1, "fish": 1}, {"Fish Vendor": 1})
     assert "HEART_FISH" not in game.legal(0)
@@ -485,7 +485,7 @@ def test_a_heart_paid_with_a_wild_fish(table: type[Table]) -> None:
 
 
 def test_a_heart_paid_with_a_wild_carrot(table: type[Table]) -> None:
-    """B4, B3: a fish and a wild carrot, with a Root Market."""
+    """B4, B3: with a Root Market, a fish and a wild carrot pay for a heart."""
     game = shop(table, {"carrot": 1, "fish": 1}, {"Root Market": 1})
     assert "HEART_CARROT" not in game.legal(0)
     game.step({0: "HEART_FISH"})
@@ -494,7 +494,7 @@ def test_a_heart_paid_with_a_wild_carrot(table: type[Table]) -> None:
 
 
 def test_no_heart_paid_with_a_wild_egg(table: type[Table]) -> None:
-    """B4, B3: the Ranch is for buildings alone."""
+    """B4, B3: an Ostrich Ranch makes eggs wild for buildings only."""
     game = shop(table, {"gear": 1, "egg": 3}, {"Ostrich Ranch": 1}, buyer={"max_hearts": 6})
     assert not [name for name in game.legal(0) if name.startswith("HEART")]
     # A pair of eggs buys a heart as eggs.
@@ -502,7 +502,7 @@ def test_no_heart_paid_with_a_wild_egg(table: type[Table]) -> None:
 
 
 def test_at_least_one_real_treasure(table: type[Table]) -> None:
-    """B4: two wild fish alone are no pair of eggs; they are a pair of fish, and use no right."""
+    """B4: two wild fish alone do not count as eggs; they are a pair of fish, and use no right."""
     game = shop(table, {"gear": 1, "fish": 2}, {"Fish Vendor": 2})
     assert [name for name in game.legal(0) if name.startswith("HEART")] == ["HEART_GEAR", "HEART_FISH"]
     game.step({0: "HEART_FISH"})
@@ -511,7 +511,7 @@ def test_at_least_one_real_treasure(table: type[Table]) -> None:
 
 
 def test_two_wild_fish_and_an_egg(table: type[Table]) -> None:
-    """B4, B3, C8: the sixth heart, with two Vendors."""
+    """B4, B3, C8: with two Vendors, an egg and two wild fish pay for the sixth heart."""
     hand = {"egg": 1, "fish": 2}
     assert "HEART_EGG" not in shop(table, hand, {"Fish Vendor": 1}, buyer={"max_hearts": 5}).legal(0)
     game = shop(table, hand, {"Fish Vendor": 2}, buyer={"max_hearts": 5})
@@ -521,7 +521,7 @@ def test_two_wild_fish_and_an_egg(table: type[Table]) -> None:
 
 
 def test_a_fish_and_a_carrot_beside_an_egg(table: type[Table]) -> None:
-    """B4, B3: both rights in one payment."""
+    """B4, B3: one payment may use the rights of a Vendor and of a Root Market."""
     game = shop(
         table,
         {"egg": 1, "carrot": 1, "fish": 1},
@@ -535,7 +535,7 @@ def test_a_fish_and_a_carrot_beside_an_egg(table: type[Table]) -> None:
 
 
 def test_the_buyer_chooses_whether_to_use_the_right(table: type[Table]) -> None:
-    """B4, B3: two eggs, or an egg and a wild fish."""
+    """B4, B3: the buyer pays two eggs, or an egg and a wild fish."""
     game = shop(table, {"egg": 2, "fish": 2}, {"Fish Vendor": 1})
     game.step({0: "HEART_EGG"})
     assert game.decision == "pay"
@@ -554,7 +554,7 @@ def test_the_buyer_chooses_whether_to_use_the_right(table: type[Table]) -> None:
 
 
 def test_the_real_treasure_may_come_last(table: type[Table]) -> None:
-    """B4, B3: with two rights the first card may be a wild fish, but then not the second too."""
+    """B4, B3: the first of two cards may be a wild fish, but then the second must be real, even with a second right."""
     game = shop(table, {"egg": 2, "fish": 3}, {"Fish Vendor": 2}, skip_forced=False)
     game.step({0: "HEART_EGG"})
     assert game.legal(0) == pick("egg", "fish")
@@ -570,7 +570,7 @@ def test_the_real_treasure_may_come_last(table: type[Table]) -> None:
 
 
 def test_a_type_sold_out(table: type[Table]) -> None:
-    """B5: all four huts and all five Stands are owned; they stay on the list, with none left."""
+    """B5: when all four huts and all five Stands are owned, they stay on offer with 0 copies left."""
     owners = ({"buildings": {"Herb Hut": 4}, "home": {"gear": 1}}, {"buildings": {"Sandwich Stand": 5}})
     game = shop(table, {"gear": 1, "egg": 1}, others=owners)
     supply = game.snapshot()["supply"]["buildings"]
@@ -640,14 +640,14 @@ def bought(table: type[Table], building: str, buildings: dict[str, int]) -> list
 
 
 def test_hall_of_elders(table: type[Table]) -> None:
-    """B6, C6, C8: a coin per Hall for a normal building; none for a star."""
+    """B6, C6, C8: each Hall pays 1 coin for a normal building, and nothing for a star building."""
     assert bought(table, "Herb Hut", {"Hall of Elders": 1}) == [coins_from("Hall of Elders", 0, 1)]
     assert bought(table, "Herb Hut", {"Hall of Elders": 3}) == [coins_from("Hall of Elders", 0, 3)]
     assert bought(table, "Cafe", {"Hall of Elders": 1}) == [coins_from("Cafe", 0, 2)]
 
 
 def test_the_second_hall_of_elders(table: type[Table]) -> None:
-    """B6: nothing for itself, but a coin for the Hall that was there before."""
+    """B6: it pays nothing for itself, but the Hall that the buyer owned before pays 1 coin."""
     market = ("Hall of Elders",)
     game = shop(table, {"gear": 1, "stone": 1, "egg": 1}, market=market)
     game.step({0: "BUY_HALL_OF_ELDERS"})
@@ -656,7 +656,7 @@ def test_the_second_hall_of_elders(table: type[Table]) -> None:
 
 
 def test_toll_booth(table: type[Table]) -> None:
-    """B6, C6, C8: a coin per Booth for a star building; none for a normal one, itself among them."""
+    """B6, C6, C8: each Booth pays 1 coin for a star building, and nothing for a normal one such as itself."""
     assert bought(table, "Cafe", {"Toll Booth": 1}) == [coins_from("Cafe", 0, 2), coins_from("Toll Booth", 0, 1)]
     assert bought(table, "Cafe", {"Toll Booth": 2}) == [coins_from("Cafe", 0, 2), coins_from("Toll Booth", 0, 2)]
     assert bought(table, "Herb Hut", {"Toll Booth": 1}) == []
@@ -678,14 +678,14 @@ def test_toll_booth(table: type[Table]) -> None:
 )
 @pytest.mark.parametrize("smithies", [1, 2])
 def test_smithy(table: type[Table], building: str, own: int, pays: bool, smithies: int) -> None:
-    """B6, C6, C8: 3 coins per Smithy for cost 4 or 5, star or normal; not for the Temple, and not for cost 3."""
+    """B6, C6, C8: each Smithy pays 3 coins for cost 4 or 5, star or normal, but not for cost 3 or the Temple of Zoz."""
     own_coins = {"Bowling Alley": [], "Lodge": []}.get(building, [coins_from(building, 0, own)])
     smithy_coins = [coins_from("Smithy", 0, 3 * smithies)] if pays else []
     assert bought(table, building, {"Smithy": smithies}) == own_coins + smithy_coins
 
 
 def test_a_smithy_bought_this_turn(table: type[Table]) -> None:
-    """B6: it counts for what is bought after it in the same turn."""
+    """B6: a Smithy pays for purchases after it in the same turn."""
     hand = {"gear": 2, "stone": 2, "egg": 2, "carrot": 1}
     game = shop(table, hand, market=("Smithy", "Lodge"))
     game.step({0: "BUY_SMITHY"})
@@ -697,7 +697,7 @@ def test_a_smithy_bought_this_turn(table: type[Table]) -> None:
 
 @pytest.mark.parametrize("hotels", [1, 2])
 def test_hotel(table: type[Table], hotels: int) -> None:
-    """B6, C6, C8: 2 coins per Hotel for each heart."""
+    """B6, C6, C8: each Hotel pays 2 coins for each heart that is bought."""
     game = shop(table, {"egg": 5, "gear": 1}, {"Hotel": hotels})
     game.step({0: "HEART_EGG"})
     game.step({0: "HEART_EGG"})
@@ -706,7 +706,7 @@ def test_hotel(table: type[Table], hotels: int) -> None:
 
 
 def test_hotel_bought_this_turn(table: type[Table]) -> None:
-    """B6: 5 coins for the Hotel, 2 for the heart after it, none for a heart of somebody else."""
+    """B6: the Hotel brings 5 coins, then 2 for the buyer's next heart, and none for another player's heart."""
     hand = {"gear": 1, "stone": 1, "egg": 1, "crystal": 1, "carrot": 3}
     game = shop(table, hand, others=({"home": {"fish": 2}},))
     game.step({0: "BUY_HOTEL"})
@@ -716,7 +716,7 @@ def test_hotel_bought_this_turn(table: type[Table]) -> None:
 
 
 def test_others_buildings_pay_nothing(table: type[Table]) -> None:
-    """B6: only what the buyer owns counts."""
+    """B6: only buildings of the buyer pay."""
     owner = NEXT | {"buildings": {"Smithy": 1, "Hall of Elders": 1, "Toll Booth": 1}}
     game = shop(table, {"gear": 1, "stone": 1, "egg": 1, "carrot": 1}, others=(owner,), market=("Lodge",))
     game.step({0: "BUY_LODGE"})
@@ -724,7 +724,7 @@ def test_others_buildings_pay_nothing(table: type[Table]) -> None:
 
 
 def test_events_of_a_purchase(table: type[Table]) -> None:
-    """B6, B2: one Arena: cards, building, its own coins, those of other buildings in table order, tokens."""
+    """B6, B2: buying an Arena, event by event: cards, building, its coins, those of others in table order, tokens."""
     buildings = {"Toll Booth": 1, "Hall of Elders": 2, "Smithy": 1}
     hand = {"stone": 1, "egg": 1, "carrot": 1, "crystal": 1, "fish": 1}
     game = shop(table, hand, buildings, market=("Arena",))
@@ -749,7 +749,7 @@ def test_events_of_a_purchase(table: type[Table]) -> None:
 
 
 def after_the_turns(table: type[Table], arcades: list[int], before: list[int]) -> list[int]:
-    """The coins after a buy phase in which nobody bought, by Arcades owned and coins before."""
+    """The coins after a buy phase without purchases, from the Arcades and the coins that the players had before."""
     seats: list[Player] = [
         {"coins": purse, "buildings": {"Arcade": number}, "home": {"gear": 1}, "jumps": 1}
         for number, purse in zip(arcades, before, strict=True)
@@ -773,12 +773,12 @@ def after_the_turns(table: type[Table], arcades: list[int], before: list[int]) -
     ],
 )
 def test_arcade(table: type[Table], arcades: list[int], before: list[int], after: list[int]) -> None:
-    """B7, C6, C8: 2 coins per Arcade for an owner with strictly fewer coins than each other player."""
+    """B7, C6, C8: each Arcade pays 2 coins to an owner with strictly fewer coins than every other player."""
     assert after_the_turns(table, arcades, before) == after
 
 
 def test_arcades_pay_after_the_last_turn(table: type[Table]) -> None:
-    """B7: what the last buyer gains counts."""
+    """B7: coins that the last buyer gains count."""
     seats: list[Player] = [
         {"coins": 1, "buildings": {"Arcade": 1}, "home": {"gear": 1}, "jumps": 1},
         {"coins": 1, "home": {"gear": 1}},

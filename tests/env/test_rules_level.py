@@ -38,7 +38,7 @@ def all_but(card: str) -> list[str]:
 
 
 def leave(table: type[Table], players: list[Player], stay: tuple[int, ...] = (), **changes: Any) -> Table:
-    """A table where those in the level have just gone home, but for the seats in ``stay``."""
+    """A table at which all players in the level have just gone home, except the seats in ``stay``."""
     game = table.restore(state(players, "run", **changes))
     game.step({seat: "STAY" if seat in stay else "LEAVE" for seat in game.active})
     return game
@@ -49,7 +49,7 @@ def leave(table: type[Table], players: list[Player], stay: tuple[int, ...] = (),
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_everyone_enters_and_draws(table: type[Table], players: int) -> None:
-    """L1, D2: everyone draws one treasure, in seat order from the first player, before the first level card."""
+    """L1, D2: all players draw one treasure, in seat order from the first player, before the first level card."""
     game = table.new({"num_players": players, "first_player": players - 1}, 5)
     events = log(game, "round", "draw", "reveal")
     assert events[0] == event("round", value=1)
@@ -59,7 +59,7 @@ def test_everyone_enters_and_draws(table: type[Table], players: int) -> None:
 
 
 def test_nobody_sits_out(table: type[Table]) -> None:
-    """L1: every later round too begins with everyone in the level, carrying one treasure, also who fell in the last."""
+    """L1: every later round begins with all players in the level, carrying one treasure, even those who fell."""
     game = night(table, [{"home": {"gear": 1}, "hearts": 0}, {}, {}], deck={"fish": 3})
     assert game.decision == "jump"
     assert game.snapshot()["round"] == 2
@@ -72,7 +72,7 @@ def test_nobody_sits_out(table: type[Table]) -> None:
 
 
 def test_who_is_asked_to_jump(table: type[Table]) -> None:
-    """L2: those in the level who own a token, all at once, after the draws for staying."""
+    """L2: all players in the level who own a token are asked at the same time, after the draws for staying."""
     seats: list[Player] = [{"jumps": 1}, {}, {"jumps": 2}, {"jumps": 1, "in_level": False}]
     game = table.restore(state(seats, "run", deck={"stone": 9}))
     everyone(game, "STAY")
@@ -84,7 +84,7 @@ def test_who_is_asked_to_jump(table: type[Table]) -> None:
 
 
 def test_jump_before_the_first_level_card(table: type[Table]) -> None:
-    """L2: the question comes before the first card too, after everybody's draw."""
+    """L2: players are asked before the first card too, after all have drawn."""
     game = night(table, [{"home": {"gear": 1}}, {"jumps": 0}], deck={"fish": 3})
     assert game.decision == "jump"
     assert game.active == [0]
@@ -101,7 +101,7 @@ def test_nobody_has_a_token(table: type[Table]) -> None:
 
 
 def test_a_jump_costs_a_token(table: type[Table]) -> None:
-    """L2, C5: the token goes back to the supply; who passes keeps theirs."""
+    """L2, C5: the token returns to the supply; a player who passes keeps it."""
     game = meet(table, "Rabbit", [{"jumps": 2}, {"jumps": 2}], jump=[0])
     assert [player(game, seat)["jumps"] for seat in (0, 1)] == [1, 2]
     assert game.snapshot()["supply"]["jumps"] == 11
@@ -123,7 +123,7 @@ def test_reveal_is_uniform_over_the_unseen(table: type[Table]) -> None:
 
 
 def test_no_card_twice_in_a_round(table: type[Table]) -> None:
-    """L3: who stays to the end meets each of the ten cards once."""
+    """L3: a player who stays to the end meets each of the ten cards once."""
     answers = {"jump": "JUMP", "rabbit": "PASS", "run": "STAY"}
     game = table.restore(state([{"jumps": 10}, AT_HOME], "jump"))
     while game.decision in answers:
@@ -135,7 +135,7 @@ def test_no_card_twice_in_a_round(table: type[Table]) -> None:
 
 
 def test_effects_of_the_serpent_in_order(table: type[Table]) -> None:
-    """L4: temple coins, then damage, then falls, then Hospital coins, each step for everybody."""
+    """L4: coins of Temples, then damage, falls and Hospital coins; each step for all players before the next."""
     temple = {"buildings": {"Temple of Zoz": 1}}
     seats: list[Player] = [
         temple | {"hearts": 4},
@@ -174,7 +174,7 @@ def test_soap_draws_before_others_are_damaged(table: type[Table]) -> None:
 
 
 def test_the_rabbit_trades_after_the_falls(table: type[Table]) -> None:
-    """L4, L8: who falls by the rabbit is gone, and the Hospital has paid, when the trade is asked."""
+    """L4, L8: before anyone is asked to trade, players whom the Rabbit made fall are out, and Hospitals have paid."""
     seats: list[Player] = [{"carried": {"carrot": 3}, "buildings": {"Hospital": 1}}, {"hearts": 1}, {}]
     game = meet(table, "Rabbit", seats)
     assert game.decision == "rabbit"
@@ -186,7 +186,7 @@ def test_the_rabbit_trades_after_the_falls(table: type[Table]) -> None:
 
 
 def test_hearts_stop_at_zero(table: type[Table]) -> None:
-    """L5, L7: three skulls take a player's last heart, not two more."""
+    """L5, L7: three skulls take the last heart of a player and no more."""
     game = meet(table, "Red Serpent", [{"hearts": 1}, {}])
     assert player(game, 0)["hearts"] == 0
     assert event("damage", seat=0, value=1) in log(game)
@@ -195,7 +195,7 @@ def test_hearts_stop_at_zero(table: type[Table]) -> None:
 
 @pytest.mark.parametrize(("card", "skulls"), JUMP_SYMBOL.items())
 def test_jump_over_a_card_with_the_symbol(table: type[Table], card: str, skulls: int) -> None:
-    """L5, C3: who jumps takes no damage; who does not takes it."""
+    """L5, C3: a player who jumps takes no damage; the others take it."""
     game = meet(table, card, [{}, {}], jump=[1])
     assert [player(game, seat)["hearts"] for seat in (0, 1)] == [4 - skulls, 4]
     assert player(game, 1)["jumps"] == 0
@@ -203,7 +203,7 @@ def test_jump_over_a_card_with_the_symbol(table: type[Table], card: str, skulls:
 
 @pytest.mark.parametrize(("card", "skulls"), FLYING.items())
 def test_nobody_jumps_over_a_flying_monster(table: type[Table], card: str, skulls: int) -> None:
-    """L5, C3: the damage is taken, and the token lost."""
+    """L5, C3: against cards without the jump symbol, the damage is taken and the token lost."""
     game = meet(table, card, [{}, {}], jump=[1])
     assert [player(game, seat)["hearts"] for seat in (0, 1)] == [4 - skulls, 4 - skulls]
     assert [player(game, seat)["jumps"] for seat in (0, 1)] == [1, 0]
@@ -211,7 +211,7 @@ def test_nobody_jumps_over_a_flying_monster(table: type[Table], card: str, skull
 
 @pytest.mark.parametrize("card", HARMLESS)
 def test_a_jump_over_nothing_loses_the_token(table: type[Table], card: str) -> None:
-    """L5: jumping where there is no monster has no effect."""
+    """L5: a jump over a card without a monster has no effect, and the token is lost."""
     game = meet(table, card, [{}, {}], jump=[1])
     assert player(game, 1)["jumps"] == 0
     assert player(game, 1)["hearts"] == 4
@@ -221,7 +221,7 @@ def test_a_jump_over_nothing_loses_the_token(table: type[Table], card: str) -> N
 @pytest.mark.parametrize("jump", [[], [0]])
 @pytest.mark.parametrize("copies", [1, 2])
 def test_soap_makers(table: type[Table], jump: list[int], copies: int) -> None:
-    """L5, C6, C8: no damage by the Sludge Creature and one treasure, jumping or not; two copies draw one treasure."""
+    """L5, C6, C8: no damage from the Sludge Creature and one treasure, jumping or not, for any number of copies."""
     seats: list[Player] = [{"hearts": 1, "buildings": {"Soap Makers": copies}}, {}]
     game = meet(table, "Sludge Creature", seats, jump=jump, deck={"fish": 3})
     assert player(game, 0)["hearts"] == 1
@@ -231,13 +231,13 @@ def test_soap_makers(table: type[Table], jump: list[int], copies: int) -> None:
 
 
 def test_soap_makers_at_home(table: type[Table]) -> None:
-    """L5: who is home meets nothing."""
+    """L5: a player at home does not meet the card."""
     game = meet(table, "Sludge Creature", [AT_HOME | {"buildings": {"Soap Makers": 1}}, {}], deck={"fish": 3})
     assert player(game, 0)["carried"] == player(game, 0)["home"] == {}
 
 
 def test_soap_makers_do_not_help_elsewhere(table: type[Table]) -> None:
-    """L5, C6: other monsters hurt the owner."""
+    """L5, C6: Soap Makers do not help against other monsters."""
     game = meet(table, "Biting Plant", [{"buildings": {"Soap Makers": 1}}, {}], deck={"fish": 3})
     assert player(game, 0)["hearts"] == 2
     assert player(game, 0)["carried"] == {}
@@ -247,13 +247,13 @@ def test_soap_makers_do_not_help_elsewhere(table: type[Table]) -> None:
     ("copies", "hearts", "jump", "value"), [(1, 4, [], 2), (1, 3, [], 2), (1, 1, [0], 2), (2, 4, [], 4), (2, 1, [], 4)]
 )
 def test_temple_of_zoz(table: type[Table], copies: int, hearts: int, jump: list[int], value: int) -> None:
-    """C6, L4, C8: 2 coins per temple for meeting the Red Serpent, also when falling or jumping."""
+    """C6, L4, C8: each Temple pays 2 coins for meeting the Red Serpent, even when the owner falls or jumps."""
     game = meet(table, "Red Serpent", [{"hearts": hearts, "buildings": {"Temple of Zoz": copies}}, {}], jump=jump)
     assert log(game, "coins") == [coins_from("Temple of Zoz", 0, value)]
 
 
 def test_temple_of_zoz_at_home_or_elsewhere(table: type[Table]) -> None:
-    """C6, L4: no coins for who is home, nor for another monster."""
+    """C6, L4: it pays nothing to an owner at home, or for another monster."""
     temple = {"buildings": {"Temple of Zoz": 1}}
     assert coins(meet(table, "Red Serpent", [temple | AT_HOME, {}])) == [0, 0]
     assert coins(meet(table, "Biting Plant", [temple, {}])) == [0, 0]
@@ -286,7 +286,7 @@ def test_a_fall_loses_what_is_carried(table: type[Table]) -> None:
 
 
 def test_herb_hut_keeps_one(table: type[Table]) -> None:
-    """L7, C6: the owner chooses one carried treasure, which goes home."""
+    """L7, C6: the owner chooses one carried treasure, which goes to the home hand."""
     seats: list[Player] = [
         {"hearts": 2, "carried": {"egg": 2, "fish": 1}, "home": {"fish": 1}, "buildings": {"Herb Hut": 1}},
         {},
@@ -336,7 +336,7 @@ def test_two_huts_may_keep_two_of_a_type(table: type[Table]) -> None:
 @pytest.mark.parametrize(("carried", "huts"), [({"egg": 1, "fish": 1}, 2), ({"egg": 1}, 2), ({"egg": 2}, 2)])
 @pytest.mark.parametrize("skip_forced", [True, False])
 def test_no_more_treasures_than_huts(table: type[Table], carried: dict[str, int], huts: int, skip_forced: bool) -> None:
-    """L7: all are kept and nothing is asked, whether or not forced choices are."""
+    """L7: all treasures are kept and nothing is asked, even if forced choices are asked."""
     seats: list[Player] = [{"hearts": 1, "carried": carried, "buildings": {"Herb Hut": huts}}, {}]
     game = meet(table, "Bats", seats, skip_forced=skip_forced)
     assert game.decision == "run"
@@ -344,7 +344,7 @@ def test_no_more_treasures_than_huts(table: type[Table], carried: dict[str, int]
 
 
 def test_one_type_is_no_choice(table: type[Table]) -> None:
-    """L7: with one type there is one thing to do; it is asked only if forced choices are."""
+    """L7: with treasures of one type there is no choice; it is asked only if forced choices are."""
     seats: list[Player] = [{"hearts": 1, "carried": {"egg": 3}, "buildings": {"Herb Hut": 1}}, {}]
     game = meet(table, "Bats", seats)
     assert game.decision == "run"
@@ -355,7 +355,7 @@ def test_one_type_is_no_choice(table: type[Table]) -> None:
 
 
 def test_two_fallers_choose_at_once(table: type[Table]) -> None:
-    """L7, D3: the huts of two players ask at the same time, pick by pick; others have lost all before."""
+    """L7, D3: two owners of huts choose at the same time, pick by pick; players without huts have discarded before."""
     seats: list[Player] = [
         {"hearts": 1, "carried": {"gear": 1, "egg": 1}, "buildings": {"Herb Hut": 1}},
         {"hearts": 1, "carried": {"gear": 1, "egg": 1, "fish": 1}, "buildings": {"Herb Hut": 2}},
@@ -376,7 +376,7 @@ def test_two_fallers_choose_at_once(table: type[Table]) -> None:
 
 
 def test_fallers_with_and_without_a_choice(table: type[Table]) -> None:
-    """L7, D2: what needs no choice happens first; the Laboratories of all who fell draw when the huts are done."""
+    """L7, D2: hands without a choice are discarded first; the Laboratories draw when all owners of huts have chosen."""
     seats: list[Player] = [
         {"hearts": 1, "carried": {"gear": 1, "egg": 1}, "buildings": {"Herb Hut": 1, "Laboratory": 1}},
         {"hearts": 1, "carried": {"crystal": 1}, "buildings": {"Laboratory": 1}},
@@ -412,7 +412,7 @@ def test_laboratory_draws_after_a_fall(table: type[Table], copies: int) -> None:
 
 
 def test_herb_hut_with_laboratory(table: type[Table]) -> None:
-    """L7: first the hut keeps, then the rest is discarded, then the Laboratory draws."""
+    """L7: the hut keeps a treasure, the rest is discarded, and then the Laboratory draws."""
     seats: list[Player] = [
         {"hearts": 1, "carried": {"egg": 1, "fish": 1}, "buildings": {"Herb Hut": 1, "Laboratory": 1}},
         {},
@@ -427,7 +427,7 @@ def test_herb_hut_with_laboratory(table: type[Table]) -> None:
 
 
 def test_who_is_falling_and_who_is_jumping(table: type[Table]) -> None:
-    """L7, L2: while a hut's owner chooses, the card is not yet done with: the jump and the fall are to be seen."""
+    """L7, L2: while an owner of a hut chooses, the snapshot still shows who jumped over the card and who fell."""
     hut = {"hearts": 1, "carried": {"gear": 1, "egg": 1}, "buildings": {"Herb Hut": 1}}
     game = meet(table, "Bats", [hut, {"hearts": 2}, {}], jump=[2])
     assert game.decision == "herb_hut"
@@ -442,26 +442,26 @@ def test_who_is_falling_and_who_is_jumping(table: type[Table]) -> None:
 
 
 def test_laboratory_does_not_draw_for_going_home(table: type[Table]) -> None:
-    """L7, L9: leaving is not falling."""
+    """L7, L9: a Laboratory draws nothing for a player who leaves."""
     game = leave(table, [{"carried": {"egg": 1}, "buildings": {"Laboratory": 1}}, {}], stay=(1,), deck={"gear": 3})
     assert player(game, 0)["home"] == {"egg": 1}
 
 
 def test_two_hospitals(table: type[Table]) -> None:
-    """L7, C6, C8: 2 coins per Hospital; a neighbour without one gets nothing."""
+    """L7, C6, C8: each Hospital pays 2 coins; a neighbour without one gets nothing."""
     game = meet(table, "Bats", [{"hearts": 1}, {"buildings": {"Hospital": 2}}, {}])
     assert coins(game) == [0, 4, 0]
 
 
 def test_hospital_pays_for_neighbours_only(table: type[Table]) -> None:
-    """L7: with four players the seat opposite is no neighbour, and nobody is their own."""
+    """L7: with four players the seat opposite is not a neighbour, and players are not neighbours of themselves."""
     hospital = {"buildings": {"Hospital": 1}}
     game = meet(table, "Bats", [hospital | {"hearts": 1}, hospital, hospital, hospital])
     assert coins(game) == [0, 2, 0, 2]
 
 
 def test_the_one_neighbour_counts_once(table: type[Table]) -> None:
-    """L7: with two players left and right are the same neighbour, who pays once."""
+    """L7: with two players, left and right are the same neighbour, whose fall counts once."""
     game = meet(table, "Bats", [{"hearts": 1, "home": {"gear": 1}}, {"buildings": {"Hospital": 1}}])
     assert coins(game) == [0, 2]
 
@@ -479,14 +479,14 @@ def test_hospital_of_one_at_home(table: type[Table]) -> None:
 
 
 def test_both_neighbours_fall(table: type[Table]) -> None:
-    """L7: 2 coins for each of them."""
+    """L7: a Hospital pays 2 coins for each neighbour who falls."""
     game = meet(table, "Bats", [{"buildings": {"Hospital": 1}}, {"hearts": 1}, {}, {"hearts": 2}])
     assert coins(game) == [4, 0, 0, 0]
     assert log(game, "coins") == [coins_from("Hospital", 0, 4)]
 
 
 def test_falling_is_not_returning_home(table: type[Table]) -> None:
-    """L7: no Bazaar and no Reptile Stable for who falls, even with six treasures saved by huts."""
+    """L7: no Bazaar pays and no Reptile Stable is used for a player who falls, even if huts keep several treasures."""
     buildings = {"Bazaar of Oddities": 1, "Reptile Stable": 1, "Herb Hut": 4}
     game = meet(table, "Bats", [{"hearts": 1, "carried": {"egg": 6}, "buildings": buildings}, {}])
     assert game.decision == "run"
@@ -495,7 +495,7 @@ def test_falling_is_not_returning_home(table: type[Table]) -> None:
 
 
 def test_events_of_a_fall(table: type[Table]) -> None:
-    """L7, L4: one fall with a Hospital, a hut and a Laboratory, event by event."""
+    """L7, L4: the events of one fall with a Hospital, a hut and a Laboratory."""
     seats: list[Player] = [
         {"hearts": 2, "carried": {"egg": 2, "fish": 1}, "buildings": {"Herb Hut": 1, "Laboratory": 1}},
         {"buildings": {"Hospital": 1}},
@@ -521,7 +521,7 @@ def test_events_of_a_fall(table: type[Table]) -> None:
 
 
 def test_trade_of_exactly_three(table: type[Table]) -> None:
-    """L8: three of five carrots for three new treasures."""
+    """L8: a player with five carrots trades three of them for three new treasures."""
     game = meet(table, "Rabbit", [{"carried": {"carrot": 5}}, {}], deck={"gear": 3}, seen=["Spires"])
     assert game.decision == "rabbit"
     assert game.active == [0]
@@ -533,7 +533,7 @@ def test_trade_of_exactly_three(table: type[Table]) -> None:
 
 
 def test_one_trade_for_each_meeting(table: type[Table]) -> None:
-    """L8: nine carrots are traded once, even where three carrots come back."""
+    """L8: a player with nine carrots trades once per meeting, even if three carrots are drawn."""
     game = meet(table, "Rabbit", [{"carried": {"carrot": 9}}, {}], deck={"carrot": 5})
     game.step({0: "TRADE"})
     assert player(game, 0)["carried"] == {"carrot": 9}
@@ -541,7 +541,7 @@ def test_one_trade_for_each_meeting(table: type[Table]) -> None:
 
 
 def test_trade_is_not_a_must(table: type[Table]) -> None:
-    """L8: who passes keeps the carrots."""
+    """L8: a player who passes keeps the carrots."""
     game = meet(table, "Rabbit", [{"carried": {"carrot": 3}}, {}], deck={"gear": 3})
     game.step({0: "PASS"})
     assert player(game, 0)["carried"] == {"carrot": 3}
@@ -549,7 +549,7 @@ def test_trade_is_not_a_must(table: type[Table]) -> None:
 
 
 def test_two_carrots_are_too_few(table: type[Table]) -> None:
-    """L8: carrots at home do not count, nor do wild treasures."""
+    """L8: carrots at home and wild treasures do not count."""
     buildings = {"Fish Vendor": 1, "Ostrich Ranch": 1}
     seats: list[Player] = [
         {"carried": {"carrot": 2, "fish": 2, "egg": 2}, "home": {"carrot": 5}, "buildings": buildings},
@@ -559,7 +559,7 @@ def test_two_carrots_are_too_few(table: type[Table]) -> None:
 
 
 def test_the_rabbit_bites_before_the_trade(table: type[Table]) -> None:
-    """L8, L7: a would-be trader who falls by the bite cannot trade."""
+    """L8, L7: a player who falls because of the Rabbit cannot trade."""
     game = meet(table, "Rabbit", [{"hearts": 1, "carried": {"carrot": 3}}, {}], discard={})
     assert game.decision == "run"
     assert game.active == [1]
@@ -567,7 +567,7 @@ def test_the_rabbit_bites_before_the_trade(table: type[Table]) -> None:
 
 
 def test_trade_after_jumping_the_rabbit(table: type[Table]) -> None:
-    """L8, L5: who jumped the rabbit is not bitten and may trade."""
+    """L8, L5: a player who jumped over the Rabbit takes no damage and may trade."""
     game = meet(table, "Rabbit", [{"hearts": 1, "carried": {"carrot": 3}}, {}], jump=[0], deck={"gear": 3})
     assert game.decision == "rabbit"
     game.step({0: "TRADE"})
@@ -576,12 +576,12 @@ def test_trade_after_jumping_the_rabbit(table: type[Table]) -> None:
 
 
 def test_no_trade_at_home(table: type[Table]) -> None:
-    """L8: only players in the level meet the rabbit."""
+    """L8: only players in the level meet the Rabbit."""
     assert meet(table, "Rabbit", [AT_HOME | {"carried": {}, "home": {"carrot": 9}}, {}]).decision == "run"
 
 
 def test_traders_decide_at_once(table: type[Table]) -> None:
-    """L8, D3: all with three carrots are asked together; one trades, one does not."""
+    """L8, D3: all players with three carrots decide at the same time; one trades, one does not."""
     carrots = {"carried": {"carrot": 3}}
     game = meet(table, "Rabbit", [carrots, {}, carrots], deck={"egg": 6})
     assert game.active == [0, 2]
@@ -594,7 +594,7 @@ def test_traders_decide_at_once(table: type[Table]) -> None:
 
 
 def test_everyone_in_the_level_chooses_at_once(table: type[Table]) -> None:
-    """L9, D3: one decision of all who are left, after the card."""
+    """L9, D3: after the card, all players in the level decide at the same time."""
     game = meet(table, "Clouds", [{}, AT_HOME, {}])
     assert game.decision == "run"
     assert game.active == [0, 2]
@@ -602,7 +602,7 @@ def test_everyone_in_the_level_chooses_at_once(table: type[Table]) -> None:
 
 
 def test_leaving_and_staying(table: type[Table]) -> None:
-    """L9: who leaves takes the treasures home and draws nothing; who stays draws one."""
+    """L9: a player who leaves takes the treasures home and draws nothing; a player who stays draws one."""
     seats: list[Player] = [{"carried": {"egg": 2}, "home": {"egg": 1}}, {"carried": {"egg": 1}, "jumps": 1}]
     game = leave(table, seats, stay=(1,), deck={"gear": 5})
     assert not player(game, 0)["in_level"]
@@ -614,7 +614,7 @@ def test_leaving_and_staying(table: type[Table]) -> None:
 
 
 def test_leavers_are_home_before_stayers_draw(table: type[Table]) -> None:
-    """L9: first the leavers, with their Bazaars, then the draws."""
+    """L9: players who leave are home and their Bazaars have paid before the others draw."""
     seats: list[Player] = [
         {"jumps": 1},
         {"carried": {"egg": 5}, "buildings": {"Bazaar of Oddities": 1}},
@@ -631,7 +631,7 @@ def test_leavers_are_home_before_stayers_draw(table: type[Table]) -> None:
 
 
 def test_stayers_draw_after_the_stables(table: type[Table]) -> None:
-    """L9, L10: with both piles empty the leaver's swap draws back its own discard, and the stayer finds nothing."""
+    """L9, L10: with both piles empty, a swap draws the card it discarded, and the player who stays draws nothing."""
     seats: list[Player] = [{"jumps": 1}, {"carried": {"gear": 1}, "buildings": {"Reptile Stable": 1}}, AT_HOME]
     game = leave(table, seats, stay=(0,), deck={}, discard={})
     assert game.decision == "reptile"
@@ -652,7 +652,7 @@ def test_stayers_draw_after_the_stables(table: type[Table]) -> None:
     [(4, 1, 0), (5, 1, 1), (6, 1, 1), (10, 1, 1), (5, 2, 2), (4, 2, 0)],
 )
 def test_bazaar_of_oddities(table: type[Table], carried: int, bazaars: int, value: int) -> None:
-    """L9, C6, C8: a coin per Bazaar for coming home with five or more carried treasures; those at home do not count."""
+    """L9, C6, C8: each Bazaar pays 1 coin for five or more carried treasures; those at home do not count."""
     seat = {"carried": {"egg": carried}, "home": {"egg": 3}, "buildings": {"Bazaar of Oddities": bazaars}}
     game = leave(table, [seat, {}], stay=(1,))
     assert coins(game) == [value, 0]
@@ -662,7 +662,7 @@ def test_bazaar_of_oddities(table: type[Table], carried: int, bazaars: int, valu
 
 
 def test_reptile_stable(table: type[Table]) -> None:
-    """L10, C6: one treasure from home, one stored earlier too, for one from the deck."""
+    """L10, C6: a treasure at home, even one stored earlier, is swapped for one from the deck."""
     seat = {"carried": {"gear": 1}, "home": {"egg": 2}, "buildings": {"Reptile Stable": 1}}
     game = leave(table, [seat, {"jumps": 1}], stay=(1,), deck={"fish": 2})
     assert game.decision == "reptile"
@@ -676,7 +676,7 @@ def test_reptile_stable(table: type[Table]) -> None:
 
 
 def test_two_stables_one_after_the_other(table: type[Table]) -> None:
-    """L10, C8: the second stable sees, and may swap, what the first drew."""
+    """L10, C8: the choice for the second stable is made knowing what the first drew, and may swap it."""
     seat = {"carried": {"gear": 1, "egg": 1}, "buildings": {"Reptile Stable": 2}}
     game = leave(table, [seat, {"jumps": 1}], stay=(1,), deck={"fish": 3})
     assert player(game, 0)["picks_left"] == 2
@@ -691,7 +691,7 @@ def test_two_stables_one_after_the_other(table: type[Table]) -> None:
 
 
 def test_a_pass_ends_the_stables(table: type[Table]) -> None:
-    """L10: who passes at the first of two stables is not asked at the second."""
+    """L10: a player who passes at the first of two stables is not asked for the second."""
     seat = {"carried": {"gear": 1, "egg": 1}, "buildings": {"Reptile Stable": 2}}
     game = leave(table, [seat, {"jumps": 1}], stay=(1,), deck={"fish": 3})
     game.step({0: "PASS"})
@@ -701,7 +701,7 @@ def test_a_pass_ends_the_stables(table: type[Table]) -> None:
 
 
 def test_an_empty_hand_has_nothing_to_swap(table: type[Table]) -> None:
-    """L10: a stable asks nobody who has no treasure at home."""
+    """L10: an owner without treasures at home is not asked."""
     game = leave(table, [{"buildings": {"Reptile Stable": 2}}, {"jumps": 1}], stay=(1,))
     assert game.decision == "jump"
     assert player(game, 0)["picks_left"] == 0
@@ -729,7 +729,7 @@ def test_two_swap_at_once(table: type[Table]) -> None:
 
 
 def test_one_swaps_and_one_passes(table: type[Table]) -> None:
-    """L10, D3: the stables of two leavers are asked together, stable by stable."""
+    """L10, D3: two players who leave decide at the same time, stable by stable."""
     seats: list[Player] = [
         {"carried": {"gear": 1}, "buildings": {"Reptile Stable": 1}},
         {"carried": {"gear": 2}, "buildings": {"Reptile Stable": 2}},
@@ -750,7 +750,7 @@ def test_one_swaps_and_one_passes(table: type[Table]) -> None:
 
 
 def test_all_ten_cards_seen(table: type[Table]) -> None:
-    """L11: after the tenth card everyone left goes home without being asked, with Bazaars and stables."""
+    """L11: after the tenth card all players in the level go home without being asked; Bazaars and stables work."""
     seats: list[Player] = [
         {"carried": {"egg": 5}, "buildings": {"Bazaar of Oddities": 1}},
         {"carried": {"gear": 1, "fish": 1}, "buildings": {"Reptile Stable": 1}},
@@ -771,7 +771,7 @@ def test_all_ten_cards_seen(table: type[Table]) -> None:
 
 
 def test_the_tenth_card_works_like_any_other(table: type[Table]) -> None:
-    """L11, L7, L8: it makes fall, and the rabbit trades, before those left go home."""
+    """L11, L7, L8: falls and the Rabbit's trades come before the others go home."""
     seats: list[Player] = [{"hearts": 1, "carried": {"egg": 2}}, {"carried": {"carrot": 3}}]
     game = meet(table, "Rabbit", seats, seen=all_but("Rabbit"), deck={"gear": 3})
     assert game.decision == "rabbit"
@@ -782,7 +782,7 @@ def test_the_tenth_card_works_like_any_other(table: type[Table]) -> None:
 
 
 def test_nine_cards_seen(table: type[Table]) -> None:
-    """L11, L9: after nine cards there is still a choice, and the tenth is still to come."""
+    """L11, L9: after nine cards players still choose, and the tenth card is still to come."""
     seen = all_but("Bats")
     game = table.restore(state([{}, {}], "run", seen=seen))
     everyone(game, "STAY")
@@ -795,7 +795,7 @@ def test_nine_cards_seen(table: type[Table]) -> None:
 
 
 def test_the_last_one_leaves(table: type[Table]) -> None:
-    """L12, B1: the buy phase begins when nobody is left, with the first player."""
+    """L12, B1: when nobody is in the level, the buy phase begins with the first player."""
     seats: list[Player] = [{"carried": {"egg": 1}}, {"carried": {"egg": 1}}, AT_HOME]
     game = leave(table, seats, first_player=1)
     snapshot = game.snapshot()
@@ -807,7 +807,7 @@ def test_the_last_one_leaves(table: type[Table]) -> None:
 
 
 def test_the_last_one_falls(table: type[Table]) -> None:
-    """L12, L7: falling empties the level too."""
+    """L12, L7: the level also ends when the last player falls."""
     game = meet(table, "Bats", [{"hearts": 1, "home": {"egg": 1}}, {"hearts": 2}])
     assert game.snapshot()["phase"] == "buy"
     assert game.active == [0]

@@ -30,7 +30,7 @@ BUYER: Player = {"home": {"gear": 1}}
 
 @pytest.mark.parametrize(("first_player", "new"), [(0, 1), (1, 2), (2, 0)])
 def test_the_token_passes_left(table: type[Table], first_player: int, new: int) -> None:
-    """N1, L1, D2: the next seat is first player, draws first on entering, and buys first."""
+    """N1, L1, D2: the next seat becomes first player: it draws first on entering, and buys first."""
     game = night(table, [BUYER] * 3, first_player=first_player)
     assert game.snapshot()["first_player"] == new
     assert log(game, "first_player") == [event("first_player", seat=new)]
@@ -38,7 +38,7 @@ def test_the_token_passes_left(table: type[Table], first_player: int, new: int) 
 
 
 def test_from_here_on(table: type[Table]) -> None:
-    """N1, N3, D2: the ponds of this very night draw from the new first player."""
+    """N1, N3, D2: the Fishing Ponds of the same night already draw in order from the new first player."""
     pond = {"home": {"egg": 1}, "buildings": {"Fishing Pond": 1}}
     game = night(table, [pond] * 3, first_player=0)
     assert [each["seat"] for each in log(game, "draw")[:3]] == [1, 2, 0]
@@ -48,7 +48,7 @@ def test_from_here_on(table: type[Table]) -> None:
 
 
 def test_without_buildings_nothing_is_kept(table: type[Table]) -> None:
-    """N2: all treasures at home are discarded, unasked."""
+    """N2: without buildings all treasures at home are discarded, and nothing is asked."""
     game = night(table, [{"home": {"egg": 2, "fish": 1}}, {}], discard={})
     assert game.decision == "jump"
     assert player(game, 0)["home"] == {}
@@ -58,7 +58,7 @@ def test_without_buildings_nothing_is_kept(table: type[Table]) -> None:
 @pytest.mark.parametrize("home", [{"egg": 2, "fish": 1}, {"egg": 3}, {"fish": 1}])
 @pytest.mark.parametrize("skip_forced", [True, False])
 def test_with_buildings_enough_all_is_kept(table: type[Table], home: dict[str, int], skip_forced: bool) -> None:
-    """N2: three treasures under three buildings, two of them alike; nothing is asked."""
+    """N2: three buildings store three treasures, two of them alike; nothing is asked."""
     seat = {"home": home, "buildings": {"Lodge": 2, "Cafe": 1}}
     game = night(table, [seat, {}], skip_forced=skip_forced)
     assert game.decision == "jump"
@@ -83,7 +83,7 @@ def test_the_player_chooses_what_to_keep(table: type[Table]) -> None:
 
 
 def test_two_of_a_type_may_be_kept(table: type[Table]) -> None:
-    """N2: but no more than there are."""
+    """N2: a player may store two treasures of a type, but not more than are in the hand."""
     game = night(table, [{"home": {"gear": 1, "egg": 2}, "buildings": {"Lodge": 2}}, {}], discard={})
     game.step({0: "TREASURE_GEAR"})
     # One gear, and it is picked; what is left are eggs, and no question.
@@ -93,7 +93,7 @@ def test_two_of_a_type_may_be_kept(table: type[Table]) -> None:
 
 @pytest.mark.parametrize(("home", "buildings"), [({"egg": 3}, 2), ({"egg": 2}, 1)])
 def test_one_type_is_no_choice(table: type[Table], home: dict[str, int], buildings: int) -> None:
-    """N2: it is asked, pick by pick, only if forced choices are."""
+    """N2: a hand of one type leaves no choice; it is asked, pick by pick, only if forced choices are."""
     seat = {"home": home, "buildings": {"Lodge": buildings}}
     game = night(table, [seat, {}])
     assert game.decision == "jump"
@@ -108,7 +108,7 @@ def test_one_type_is_no_choice(table: type[Table], home: dict[str, int], buildin
 
 
 def test_all_store_at_once(table: type[Table]) -> None:
-    """N2, D3: pick by pick; seats without a choice have discarded before; nothing else moves until all have chosen."""
+    """N2, D3: players choose pick by pick at the same time; seats without a choice have already discarded."""
     seats: list[Player] = [
         {"home": {"gear": 1, "egg": 1}, "buildings": {"Lodge": 1}},
         {"home": {"crystal": 3}},
@@ -129,7 +129,7 @@ def test_all_store_at_once(table: type[Table]) -> None:
 
 
 def test_who_keeps_all_is_not_asked_with_the_others(table: type[Table]) -> None:
-    """N2: one seat chooses, one keeps all that it has, one has nothing."""
+    """N2: one player chooses; a player who keeps everything and one who has nothing are not asked."""
     seats: list[Player] = [
         {"home": {"gear": 1, "egg": 1}, "buildings": {"Lodge": 1}},
         {"home": {"gear": 1, "egg": 1}, "buildings": {"Lodge": 2}},
@@ -146,7 +146,7 @@ def test_who_keeps_all_is_not_asked_with_the_others(table: type[Table]) -> None:
 
 
 def test_all_store_before_the_ponds_draw(table: type[Table]) -> None:
-    """N2, N3, D1: the deck is empty, and the pond finds what was discarded in this night."""
+    """N2, N3, D1: the deck is empty, and the pond draws from what was discarded on the same night."""
     seats: list[Player] = [
         {"home": {"gear": 1, "egg": 1}, "buildings": {"Fishing Pond": 1}},
         {"home": {"fish": 2}},
@@ -162,7 +162,7 @@ def test_all_store_before_the_ponds_draw(table: type[Table]) -> None:
 
 
 def test_events_of_a_night(table: type[Table]) -> None:
-    """N1, N2, N3: the token, the discards without a choice, the choices, the coins building by building, the ponds."""
+    """N1, N2, N3: the order of events: the token, discards without a choice, choices, coins by building, ponds."""
     seats: list[Player] = [
         {"home": {"gear": 1, "egg": 2}, "buildings": {"Lodge": 1, "Fishing Pond": 1}},
         {"home": {"fish": 1, "crystal": 2}},
@@ -208,13 +208,13 @@ def test_events_of_a_night(table: type[Table]) -> None:
     ],
 )
 def test_moon_coins(table: type[Table], buildings: dict[str, int], value: int) -> None:
-    """N3, C6, C8: Bowling Alley 1, Lodge 2, Endless Mine 3, for each copy."""
+    """N3, C6, C8: each copy of Bowling Alley pays 1 coin, of Lodge 2, of Endless Mine 3."""
     assert coins(night(table, [BUYER | {"buildings": buildings}, {}])) == [value, 0]
 
 
 @pytest.mark.parametrize("ponds", [1, 2])
 def test_fishing_pond(table: type[Table], ponds: int) -> None:
-    """N3, C6, C8: a treasure for each pond, beyond what the buildings store."""
+    """N3, C6, C8: each pond draws a treasure, in addition to those that the buildings store."""
     home = {"egg": ponds}
     game = night(table, [{"home": home, "buildings": {"Fishing Pond": ponds}}, {}], deck={"fish": 6})
     assert game.decision == "jump"
@@ -222,7 +222,7 @@ def test_fishing_pond(table: type[Table], ponds: int) -> None:
 
 
 def test_the_ponds_treasure_in_the_next_night(table: type[Table]) -> None:
-    """N3, N2: it survives its own night, and in the next needs a building like any other."""
+    """N3, N2: a pond's treasure is not discarded on its own night; on the next it needs a building like any other."""
     pond = {"home": {"egg": 1}, "buildings": {"Fishing Pond": 1}, "jumps": 1}
     game = night(table, [pond, {"jumps": 0}], deck={"fish": 9}, reveals=["Clouds"])
     assert player(game, 0)["home"] == {"egg": 1, "fish": 1}
@@ -238,7 +238,7 @@ def test_the_ponds_treasure_in_the_next_night(table: type[Table]) -> None:
 
 
 def test_the_deck_runs_out_between_two_ponds(table: type[Table]) -> None:
-    """N3, D1, D2: the new first player takes the last egg; what the others draw has to be shuffled first."""
+    """N3, D1, D2: the new first player draws the last egg; before the next draw the discard pile is shuffled."""
     pond = {"home": {"stone": 1}, "buildings": {"Fishing Pond": 1}}
     game = night(table, [pond, pond, pond], deck={"egg": 1})
     draws = log(game, "reshuffle", "draw")
@@ -250,7 +250,7 @@ def test_the_deck_runs_out_between_two_ponds(table: type[Table]) -> None:
 
 
 def test_hearts_level_deck_and_rights_are_renewed(table: type[Table]) -> None:
-    """N4: all hearts, the ten level cards, and the wild rights."""
+    """N4: at night all hearts, the ten level cards and the wild rights are back."""
     seats: list[Player] = [
         {
             "hearts": 1,
@@ -268,7 +268,7 @@ def test_hearts_level_deck_and_rights_are_renewed(table: type[Table]) -> None:
 
 
 def test_hearts_are_not_restored_before(table: type[Table]) -> None:
-    """N4, L12: in the buy phase what the level cost is still lost."""
+    """N4, L12: hearts lost in the level are not restored before the night."""
     game = meet(table, "Bats", [{"home": {"gear": 1}}, {}])
     everyone(game, "LEAVE")
     assert game.snapshot()["phase"] == "buy"
@@ -277,7 +277,7 @@ def test_hearts_are_not_restored_before(table: type[Table]) -> None:
 
 
 def test_a_right_used_up_is_there_again(table: type[Table]) -> None:
-    """N4, B3: two fish paid for a Cafe in the last round; in the new one two more can."""
+    """N4, B3: two fish that paid for a Cafe in one round do not keep two others from paying in the next."""
     seats: list[Player] = [
         {"home": {"fish": 4}, "buildings": {"Fish Vendor": 1, "Lodge": 1}, "wild_used": {"fish": 1}, "jumps": 1},
         {"jumps": 0},
@@ -298,7 +298,7 @@ def test_a_right_used_up_is_there_again(table: type[Table]) -> None:
 
 
 def test_twenty_coins_end_the_game_at_night(table: type[Table]) -> None:
-    """N5: not before: who reaches 20 by buying still sees the others buy."""
+    """N5: when a player reaches 20 coins by buying, the others still take their turns."""
     game = table.restore(state([{"coins": 19, "home": {"gear": 1}}, BUYER], "buy"))
     game.step({0: "BUY_SANDWICH_STAND"})
     assert coins(game) == [20, 0]
@@ -344,7 +344,7 @@ def test_moon_coins_count(table: type[Table], buildings: dict[str, int], before:
 
 
 def test_arcade_coins_count(table: type[Table]) -> None:
-    """N5, B7: so are those of an Arcade, though its owner still has fewest."""
+    """N5, B7: the coins of an Arcade are counted, even if its owner still has the fewest."""
     game = night(table, [BUYER | {"coins": 18, "buildings": {"Arcade": 1}}, {"coins": 19}])
     assert game.terminated
     assert game.snapshot()["winners"] == [0]
@@ -362,7 +362,7 @@ def test_arcade_coins_count(table: type[Table]) -> None:
     ],
 )
 def test_most_coins_win(table: type[Table], purses: list[int], winners: list[int]) -> None:
-    """N5: the most coins win, not the first 20; players tied for most share the win."""
+    """N5: the player with the most coins wins, not the first to have 20; tied players share the win."""
     game = night(table, [BUYER | {"coins": purse} for purse in purses])
     assert game.terminated
     assert game.snapshot()["winners"] == winners
@@ -370,7 +370,7 @@ def test_most_coins_win(table: type[Table], purses: list[int], winners: list[int
 
 
 def test_the_last_night_is_a_whole_night(table: type[Table]) -> None:
-    """N5, N1, N4: the game ends with the token passed, hearts restored and the level deck whole."""
+    """N5, N1, N4: when the game ends, the token has passed, hearts are restored and the level deck is complete."""
     game = night(table, [BUYER | {"coins": 20, "hearts": 1, "max_hearts": 4}, {}], seen=["Bats"])
     snapshot = game.snapshot()
     assert game.terminated
@@ -399,7 +399,7 @@ def test_cut_off(table: type[Table]) -> None:
 
 
 def test_the_end_comes_before_the_cut_off(table: type[Table]) -> None:
-    """D4, N5: 20 coins in the last round win."""
+    """D4, N5: a player with 20 coins in the last round wins; the game is not cut off."""
     game = night(table, [BUYER | {"coins": 20}, {"coins": 3}], max_rounds=3, round_number=3)
     assert game.terminated
     assert not game.truncated
@@ -408,12 +408,12 @@ def test_the_end_comes_before_the_cut_off(table: type[Table]) -> None:
 
 
 def test_no_cut_off_before_the_last_round(table: type[Table]) -> None:
-    """D4: the last round but one is followed by the last."""
+    """D4: after the second to last round, the last one is played."""
     game = night(table, [BUYER, {}], max_rounds=3, round_number=2)
     assert not game.truncated
     assert game.snapshot()["round"] == 3
 
 
 def test_fifty_rounds_by_default(table: type[Table]) -> None:
-    """D4: unless the configuration says otherwise."""
+    """D4: without ``max_rounds`` in the configuration, a game is cut off after 50 rounds."""
     assert table.new({}, 0).snapshot()["config"]["max_rounds"] == 50

@@ -58,7 +58,7 @@ ON_PURCHASE = [
 
 
 def treasures_in_all(snapshot: Snapshot) -> Counter[str]:
-    """Every treasure card, wherever it lies."""
+    """The number of treasure cards in all places together."""
     cards: Counter[str] = Counter(snapshot["treasure_deck"]) + Counter(snapshot["discard"])
     for each in snapshot["players"]:
         cards += Counter(each["carried"]) + Counter(each["home"])
@@ -67,7 +67,7 @@ def treasures_in_all(snapshot: Snapshot) -> Counter[str]:
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_players(table: type[Table], players: int) -> None:
-    """C1: two to five players, and all of them run."""
+    """C1: a game has two to five players, and all of them enter the level."""
     game = table.new({"num_players": players}, 3)
     assert len(game.snapshot()["players"]) == players
     assert game.decision == "run"
@@ -82,7 +82,7 @@ def test_left_is_the_next_seat(table: type[Table]) -> None:
 
 
 def test_treasures(table: type[Table]) -> None:
-    """C2: the 96 treasures are in the deck, but for those drawn."""
+    """C2: of the 96 treasures, all that were not drawn are in the deck."""
     snapshot = table.new({"num_players": 5}, 0).snapshot()
     assert treasures_in_all(snapshot) == TREASURES
     assert sum(TREASURES.values()) == 96
@@ -105,7 +105,7 @@ def test_treasures(table: type[Table]) -> None:
     ],
 )
 def test_skulls(table: type[Table], card: str, skulls: int) -> None:
-    """C3, L5: each skull costs everyone in the level one heart."""
+    """C3, L5: each skull costs every player in the level one heart."""
     game = meet(table, card, [{"hearts": 8}, {"hearts": 4}])
     assert [player(game, seat)["hearts"] for seat in (0, 1)] == [8 - skulls, 4 - skulls]
 
@@ -121,14 +121,14 @@ def test_ten_level_cards(table: type[Table], card: str) -> None:
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_hearts_at_the_start(table: type[Table], players: int) -> None:
-    """C4: four hearts each, out of 32."""
+    """C4: each player begins with four of the 32 hearts."""
     snapshot = table.new({"num_players": players}, 1).snapshot()
     assert [each["max_hearts"] for each in snapshot["players"]] == [4] * players
     assert snapshot["supply"]["hearts"] == 32 - 4 * players
 
 
 def test_jump_tokens_and_coins_at_the_start(table: type[Table]) -> None:
-    """C5: fourteen jump tokens in the supply; nobody has one, or a coin."""
+    """C5: a game begins with fourteen jump tokens in the supply; players have no tokens and no coins."""
     snapshot = table.new({}, 1).snapshot()
     assert snapshot["supply"]["jumps"] == 14
     assert [(each["jumps"], each["coins"]) for each in snapshot["players"]] == [(0, 0)] * 4
@@ -158,7 +158,7 @@ def test_on_purchase(table: type[Table], building: str, cost: int, coins: int, j
 
 @pytest.mark.parametrize(("building", "cost"), [(name, cost) for name, cost, _, _ in ON_PURCHASE if cost > 1])
 def test_one_type_too_few(table: type[Table], building: str, cost: int) -> None:
-    """C6, B2: one type less than the cost does not buy it, however many cards there are."""
+    """C6, B2: one type too few does not pay for a building, even with many cards."""
     home = dict.fromkeys(list(TREASURES)[: cost - 1], 4)
     game = table.restore(state([{"home": home}, {}], "buy", market=[building]))
     assert buy(building) not in game.legal(0)
@@ -174,7 +174,7 @@ def test_copies(table: type[Table]) -> None:
 
 
 def test_star_copies_can_be_set(table: type[Table]) -> None:
-    """C7: the configuration can split the star cards otherwise."""
+    """C7: the configuration can set other numbers of copies of the star buildings."""
     supply = table.new({"star_copies": [6, 6, 4, 4, 4, 4]}, 7).snapshot()["supply"]["buildings"]
     assert [supply[name] for name in STARS] == [6, 6, 4, 4, 4, 4]
 
@@ -194,7 +194,7 @@ def test_copies_add_up(table: type[Table], building: str, coins: int) -> None:
 
 
 def test_two_fish_vendors_let_two_fish_be_wild(table: type[Table]) -> None:
-    """C8, B3: three fish pay for an Arcade, one as itself and two as anything."""
+    """C8, B3: three fish pay for an Arcade: one as a fish and two as wild treasures."""
     for vendors, allowed in ((1, False), (2, True)):
         buyer = {"home": {"fish": 3}, "buildings": {"Fish Vendor": vendors}}
         game = table.restore(state([buyer, {}], "buy"))
@@ -223,7 +223,7 @@ def test_market_is_drawn(table: type[Table], market: str, sets: int) -> None:
 
 
 def test_spread_is_the_default(table: type[Table]) -> None:
-    """S1: nobody who says nothing gets a market without every cost."""
+    """S1: by default the market has a building of every cost."""
     assert table.new({}, 4).snapshot()["config"]["market"] == "spread"
 
 
@@ -249,7 +249,7 @@ def test_first_player_is_drawn(table: type[Table], players: int) -> None:
 
 @pytest.mark.parametrize("seat", [0, 1, 2, 3])
 def test_first_player_is_set(table: type[Table], seat: int) -> None:
-    """S2: or the configuration says who it is, whatever the seed."""
+    """S2: the configuration may set the first player, for any seed."""
     assert {table.new({"first_player": seat}, seed).snapshot()["first_player"] for seed in range(6)} == {seat}
 
 
@@ -258,7 +258,7 @@ def test_first_player_is_set(table: type[Table], seat: int) -> None:
 
 @pytest.mark.parametrize("decision", ["jump", "run", "buy"])
 def test_a_state_by_hand_is_taken_as_it_is(table: type[Table], decision: str) -> None:
-    """A restored snapshot comes back unchanged, with the decision asked of those whom it names."""
+    """A restored snapshot is unchanged, and the seats that it names are asked for its decision."""
     snapshot = state(
         [
             {"coins": 3, "jumps": 2, "hearts": 5, "home": {"egg": 2, "gear": 1}, "buildings": {"Lodge": 1, "Cafe": 2}},
@@ -280,7 +280,7 @@ def test_a_state_by_hand_is_taken_as_it_is(table: type[Table], decision: str) ->
 
 
 def test_steps_and_decisions_are_counted(table: type[Table]) -> None:
-    """A step is a moment in which somebody is asked; a seat's decisions are those that it was asked."""
+    """``steps`` counts moments with a question, ``decisions`` those at which the seat was asked."""
     hut = {"hearts": 1, "carried": {"egg": 1, "fish": 2}, "buildings": {"Herb Hut": 2}, "home": {"gear": 1}}
     game = meet(table, "Bats", [hut, {"jumps": 0}])
     assert (game.snapshot()["steps"], game.snapshot()["decisions"]) == (1, [1, 0])
@@ -294,7 +294,7 @@ def test_steps_and_decisions_are_counted(table: type[Table]) -> None:
 
 @pytest.mark.parametrize("actions", [{0: "STAY", 2: "TRADE"}, {0: "STAY", 2: "PASS"}, {0: "BUY_CAFE", 2: "LEAVE"}])
 def test_an_illegal_action_changes_nothing(table: type[Table], actions: dict[int, str]) -> None:
-    """L9: one stays or leaves; anything else is refused, and another's legal answer is not carried out."""
+    """L9: an action other than STAY or LEAVE is refused, and the legal actions of others are not carried out either."""
     snapshot = state([{}, {"in_level": False}, {}], "run")
     game = table.restore(snapshot)
     with pytest.raises(ValueError, match="STAY"):
@@ -304,7 +304,7 @@ def test_an_illegal_action_changes_nothing(table: type[Table], actions: dict[int
 
 
 def test_a_seat_that_is_not_asked_can_only_pass(table: type[Table]) -> None:
-    """L9: who is home is not asked."""
+    """L9: a player at home is not asked."""
     game = table.restore(state([{}, {"in_level": False}, {}], "run"))
     assert game.legal(0) == ["STAY", "LEAVE"]
     assert game.legal(1) == ["PASS"]

@@ -41,7 +41,7 @@ AT_HOME: Player = {"in_level": False}
 
 
 def test_draws_are_weighted_by_what_is_left(table: type[Table]) -> None:
-    """D1, D2, L1: the first draws of a game, card by card, from a deck that grows smaller."""
+    """D1, D2, L1: each of the first draws of a game is uniform over the cards that the earlier ones left."""
     for seed in range(12):
         game = table.new({"num_players": 3, "first_player": 1}, seed)
         deck = Counter(TREASURES)
@@ -62,7 +62,7 @@ def test_a_draw_takes_the_card_from_the_deck(table: type[Table]) -> None:
 
 
 def test_no_reshuffle_before_it_is_needed(table: type[Table]) -> None:
-    """D1: the last card leaves the deck empty; the next draw, and not this one, shuffles the discard pile."""
+    """D1: drawing the last card leaves the deck empty; only the next draw shuffles the discard pile."""
     game = meet(table, "Treasure Box", [{}, {}, AT_HOME], deck={"egg": 2}, discard={"stone": 3})
     assert log(game, "reshuffle") == []
     assert game.snapshot()["treasure_deck"] == {}
@@ -80,7 +80,7 @@ def test_no_reshuffle_before_it_is_needed(table: type[Table]) -> None:
 
 
 def test_discards_do_not_mix_with_a_deck_that_is_left(table: type[Table]) -> None:
-    """D1: while the deck has a card, the discard pile is not touched."""
+    """D1: as long as the deck has a card, the discard pile stays as it is."""
     game = meet(table, "Treasure Box", [{}, {}, AT_HOME], deck={"egg": 3}, discard={"stone": 3})
     assert [player(game, seat)["carried"] for seat in (0, 1)] == [{"egg": 1}] * 2
     assert game.snapshot()["treasure_deck"] == {"egg": 1}
@@ -97,7 +97,7 @@ def test_both_piles_empty(table: type[Table]) -> None:
 
 
 def test_one_card_for_two(table: type[Table]) -> None:
-    """D1, D2: the first player takes the last card, and the other goes without."""
+    """D1, D2: the first player draws the last card, and the other draws nothing."""
     game = meet(table, "Treasure Box", [{}, {}, AT_HOME], deck={"egg": 1}, discard={}, first_player=1)
     assert log(game, "draw") == [draw(1, "egg"), draw(0, None)]
 
@@ -107,13 +107,13 @@ def test_one_card_for_two(table: type[Table]) -> None:
 
 @pytest.fixture(params=[1, 2, 7, 50])
 def round_number(request: pytest.FixtureRequest) -> int:
-    """Several rounds, which have each their own luck."""
+    """The number of a round; draws of different rounds differ."""
     number: int = request.param
     return number
 
 
 def lucky(start: Snapshot, *addresses: tuple[int, int, int]) -> list[Event]:
-    """The draws from the deck of ``start`` at these addresses: purpose, seat, number."""
+    """The treasures drawn from the deck of ``start`` at these addresses (purpose, seat, number)."""
     deck: Counter[str] = Counter(start["treasure_deck"])
     draws = []
     for purpose, seat, number in addresses:
@@ -124,7 +124,7 @@ def lucky(start: Snapshot, *addresses: tuple[int, int, int]) -> list[Event]:
 
 
 def test_draws_of_staying(table: type[Table], round_number: int) -> None:
-    """D1, L9: by the number of level cards seen: this is the second draw for staying, number 1."""
+    """D1, L9: draws for staying are numbered by the level cards seen; this is the second, number 1."""
     start = state([{"jumps": 1}, {}, {}], seen=["Bats", "Spires"], first_player=1, round_number=round_number)
     game = table.restore(start)
     everyone(game, "STAY")
@@ -132,7 +132,7 @@ def test_draws_of_staying(table: type[Table], round_number: int) -> None:
 
 
 def test_draws_of_the_box(table: type[Table], round_number: int) -> None:
-    """D1, L6: one draw a seat."""
+    """D1, L6: one draw for each seat in the level."""
     start = state([{"jumps": 1}, {}], "jump", reveals=["Treasure Box"], round_number=round_number)
     game = table.restore(start)
     game.step({0: "PASS"})
@@ -140,7 +140,7 @@ def test_draws_of_the_box(table: type[Table], round_number: int) -> None:
 
 
 def test_draws_of_soap_makers(table: type[Table], round_number: int) -> None:
-    """D1, L5: one draw an owner."""
+    """D1, L5: one draw for each owner of Soap Makers."""
     soap: Player = {"buildings": {"Soap Makers": 1}, "jumps": 1}
     start = state([soap, {}, soap], "jump", reveals=["Sludge Creature"], first_player=2, round_number=round_number)
     game = table.restore(start)
@@ -149,7 +149,7 @@ def test_draws_of_soap_makers(table: type[Table], round_number: int) -> None:
 
 
 def test_draws_of_the_rabbit(table: type[Table], round_number: int) -> None:
-    """D1, L8: three draws a trader."""
+    """D1, L8: three draws for each player who trades."""
     trader: Player = {"carried": {"carrot": 4}, "jumps": 1}
     start = state([trader, trader], "jump", reveals=["Rabbit"], first_player=1, round_number=round_number)
     game = table.restore(start)
@@ -187,7 +187,7 @@ def test_draws_of_stables(table: type[Table], round_number: int) -> None:
 
 
 def test_draws_of_ponds(table: type[Table], round_number: int) -> None:
-    """D1, N3: one draw for each pond, with the luck of the round that ends."""
+    """D1, N3: one draw for each pond, with the randomness of the round that ends."""
     ponds: Player = {"buildings": {"Fishing Pond": 2}, "home": {"gear": 1}}
     start = state([ponds, ponds], "buy", round_number=round_number)
     game = pass_all(table.restore(start))
@@ -206,7 +206,7 @@ def test_box_draws_from_the_first_player(table: type[Table]) -> None:
 
 @pytest.mark.parametrize(("first_player", "order"), [(0, [0, 1, 2]), (1, [1, 2, 0]), (2, [2, 0, 1])])
 def test_stayers_draw_from_the_first_player(table: type[Table], first_player: int, order: list[int]) -> None:
-    """D2, L9: so with the draws for staying."""
+    """D2, L9: draws for staying are in order from the first player too."""
     game = table.restore(state([{"jumps": 1}, {}, {}], "run", first_player=first_player))
     everyone(game, "STAY")
     assert [each["seat"] for each in log(game, "draw")] == order
@@ -262,7 +262,7 @@ def test_one_seat_draws_all_its_cards_before_the_next(table: type[Table]) -> Non
 
 
 def test_soap_before_the_laboratory(table: type[Table]) -> None:
-    """D2, L4: two events of one card draw one after the other, though the seats go round twice."""
+    """D2, L4: the draws of two events of one card come one after the other, each in order from the first player."""
     seats: list[Player] = [{"hearts": 1, "buildings": {"Laboratory": 1}}, {"buildings": {"Soap Makers": 1}}, {}]
     game = meet(table, "Sludge Creature", seats, deck={"egg": 5})
     assert log(game, "draw") == [draw(1, "egg"), draw(0, "egg")]
@@ -272,7 +272,7 @@ def test_soap_before_the_laboratory(table: type[Table]) -> None:
 
 
 def test_everything_lies_open(table: type[Table]) -> None:
-    """D3: a snapshot shows every hand, and each step of a choice once all at that step have chosen."""
+    """D3: a snapshot shows all hands, and each pick once all players at that step have chosen."""
     store = {"buildings": {"Lodge": 2}, "home": {"gear": 1, "egg": 1, "fish": 1}}
     game = night(table, [store, store])
     assert game.decision == "store"
@@ -283,7 +283,7 @@ def test_everything_lies_open(table: type[Table]) -> None:
 
 
 def test_a_choice_of_the_same_moment_changes_nothing_for_the_others(table: type[Table]) -> None:
-    """D3: what one seat may do at a step does not depend on what another does at it."""
+    """D3: the legal actions of a seat do not depend on the choices of others at the same step."""
     store = {"buildings": {"Lodge": 1}, "home": {"gear": 1, "egg": 1, "fish": 1}}
     game = night(table, [store, store])
     assert game.legal(0) == game.legal(1) == pick("gear", "egg", "fish")

@@ -1,4 +1,4 @@
-"""``SelfPlay`` and ``AllSeatsPPO``: whose decisions are learned from, and what is held to have followed them."""
+"""``SelfPlay`` and ``AllSeatsPPO``: which decisions are learned from, and which rewards belong to them."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def seeds_played(seed: int, episodes: int) -> set[int]:
 
 
 def test_runs_with_other_base_seeds_play_other_games() -> None:
-    """Repeats over seeds are repeats, and no run trains on the games that it is measured on."""
+    """Runs with other base seeds play other games, and no run trains on the games that it is measured on."""
     runs = [seeds_played(seed, 5) for seed in (0, 1, 2, 33)]
     measured = [set(rng.run_seeds(seed, np.arange(1000), rng.Run.ARENA).tolist()) for seed in (0, 1)]
     everything = [*runs, *measured]

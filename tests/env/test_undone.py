@@ -1,4 +1,4 @@
-"""When code of the user's fails in the middle of a step, nothing has changed; and nothing impossible is restored."""
+"""A step in which the user's code fails changes nothing, and impossible states are not restored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.play import everything, moments, some_legal
 
 
 class Sometimes:
-    """A reward that is right until it is told to go wrong."""
+    """A reward that works until it is told to fail."""
 
     def __init__(self, wrong: Callable[[Outcome], Any], *, at_end_only: bool = False) -> None:
         self.wrong, self.at_end_only = wrong, at_end_only
@@ -92,7 +92,7 @@ def test_a_reward_that_goes_wrong_changes_nothing(
 
 @pytest.mark.parametrize("wrong", [fails, nan_for_one])
 def test_a_reward_that_goes_wrong_at_the_end_changes_nothing(wrong: Callable[[Outcome], Any]) -> None:
-    """One that is called for finished games alone fails in the step that finishes one."""
+    """A reward that is called only for finished games fails in the step that finishes one."""
     reward = Sometimes(wrong, at_end_only=True)
     reward.goes_wrong = True
     games = MegalandGames(MegalandConfig(2, max_rounds=2), 3, reward=reward)
@@ -130,7 +130,7 @@ class Tiring(RandomAgent):
 @pytest.mark.parametrize("how", ["interrupt", "illegal"])
 @pytest.mark.parametrize("good_turns", range(0, 40, 7))
 def test_an_opponent_that_fails_changes_nothing(how: str, good_turns: int) -> None:
-    """Also when the learner's choice was carried out before it: the same step can be made again."""
+    """Even if the learner's choice was carried out before, the same step can be made again."""
     agents = Tiring(good_turns, how), Tiring(-2, how)
     games, other = (SingleLearnerGames(MegalandConfig(3), 4, opponents=agent) for agent in agents)
     generator = np.random.default_rng(6)
@@ -210,7 +210,7 @@ def test_environments_go_on_after_a_reward_went_wrong(make: Any) -> None:
 
 
 def test_own_rewards_need_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They cannot go wrong, so the engine's step is as fast as without any of this."""
+    """Built-in rewards cannot fail, so the engine makes no copy for them."""
     games = MegalandGames(num_games=2, reward=Win())
     games.reset(0)
     monkeypatch.setattr(type(games._state), "save", fails)
@@ -368,7 +368,7 @@ def changed(snapshot: dict[str, Any], block: int, key: str, value: Any) -> dict[
     ],
 )
 def test_a_snapshot_of_an_environment_that_is_none_changes_nothing(key: str, value: Any, message: str) -> None:
-    """Not even in the blocks before the one that is wrong."""
+    """An invalid snapshot changes nothing, not even in the blocks before the invalid one."""
     env = MegalandVecEnv([MegalandConfig(2), MegalandConfig(3)], 4, opponents="random", seed=2)
     env.reset()
     good = json.loads(json.dumps(env.snapshot()))
@@ -382,7 +382,7 @@ def test_a_snapshot_of_an_environment_that_is_none_changes_nothing(key: str, val
 
 
 def test_seeds_of_any_size_are_restored_exactly() -> None:
-    """NumPy takes a list of small and of large integers for floats, which would round them."""
+    """NumPy makes floats of a list of small and large integers, which would round the seeds."""
     games = SingleLearnerGames(MegalandConfig(2), 3, opponents="random")
     games.reset([2**64 - 1, 5, 2**63 + 1])
     snapshot = json.loads(json.dumps(games.snapshot()))

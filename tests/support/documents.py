@@ -1,4 +1,4 @@
-"""What README and the pages of the site say to type: blocks of Python, and lines of the console."""
+"""What the reader of the README and the site is told to type: blocks of Python and console commands."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def examples() -> list[Example]:
-    """Every block of Python on all pages; one that stands on several pages comes once."""
+    """All blocks of Python on all pages, without repetitions."""
     found: dict[str, Example] = {}
     for path in PAGES:
         codes = blocks(path.read_text(encoding="utf-8"), "python")
@@ -58,7 +58,7 @@ def console_lines(page: str) -> list[str]:
 
 
 def megaland_commands() -> list[tuple[str, list[str]]]:
-    """Every ``megaland ...`` on all pages: where it stands, and the words after ``megaland`` as a shell splits them."""
+    """All ``megaland`` commands on all pages: where each is, and its words as a shell splits them."""
     commands = []
     for path in PAGES:
         for line in console_lines(path.read_text(encoding="utf-8")):

@@ -1,4 +1,4 @@
-"""A bookkeeper: follows the events of one game, card by card, and knows from them alone where everything is."""
+"""A ledger that follows the events of one game and knows from them alone where every card is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COUNTED = (
 
 
 class Ledger:
-    """The books of a game of some players, in which there are so many copies of each star building."""
+    """The ledger of a game with these numbers of players and of copies of the star buildings."""
 
     def __init__(self, players: int, star_copies: Iterable[int]) -> None:
         self.players = players
@@ -56,7 +56,7 @@ class Ledger:
         return self
 
     def _check_phase(self, phase: str, event: str) -> None:
-        """The phases follow each other, each from the first event that can only be of it, and never without one."""
+        """Check the phase of an event: a phase begins with an event that opens it, and with no other."""
         if event in OPENING:
             assert phase == (OPENING[event] if self.round else "setup"), event
         else:
@@ -94,7 +94,7 @@ class Ledger:
             )
 
     def _enter(self, event: str, seat: int, item: str | None, value: int | None) -> None:
-        """What an event changes. A number below zero anywhere is a mistake in the books."""
+        """Enter one event. No number may become negative."""
         if event == "market":
             self.supply[item] = NORMAL_COPIES
         elif event == "first_player":
@@ -181,7 +181,7 @@ class Ledger:
         self.paid = Counter()
 
     def snapshot(self) -> Row:
-        """What a snapshot of the finished game says of all that the events tell."""
+        """The parts of a snapshot of the finished game that follow from the events."""
         return {
             "round": self.round,
             "first_player": self.first_player,

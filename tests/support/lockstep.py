@@ -29,12 +29,12 @@ Style = Callable[[random.Random, list[str]], str]
 
 
 def uniform(luck: random.Random, legal: list[str]) -> str:
-    """Any legal action, all alike."""
+    """Any legal action, each with the same probability."""
     return luck.choice(legal)
 
 
 def hoarder(luck: random.Random, legal: list[str]) -> str:
-    """Stays long, buys seldom: big hands, empty decks."""
+    """Stays long and buys rarely, so that hands are large and decks run out."""
     if "STAY" in legal:
         return "STAY" if luck.random() < 0.75 else "LEAVE"
     if "PASS" in legal and luck.random() < 0.9:
@@ -43,7 +43,7 @@ def hoarder(luck: random.Random, legal: list[str]) -> str:
 
 
 def rusher(luck: random.Random, legal: list[str]) -> str:
-    """Leaves soon and buys whatever it can, the dearest first."""
+    """Leaves early and buys everything that it can, the most expensive first."""
     if "LEAVE" in legal:
         return "LEAVE" if luck.random() < 0.6 else "STAY"
     buildings = [name for name in legal if name.startswith("BUY_")]
@@ -51,7 +51,7 @@ def rusher(luck: random.Random, legal: list[str]) -> str:
 
 
 def builder(luck: random.Random, legal: list[str]) -> str:
-    """Buys buildings, never hearts, and runs far: many copies, many falls."""
+    """Buys buildings, never hearts, and stays long, so that there are many copies and falls."""
     buildings = [name for name in legal if name.startswith("BUY_")]
     if buildings:
         return luck.choice(buildings)
@@ -61,7 +61,7 @@ def builder(luck: random.Random, legal: list[str]) -> str:
 
 
 def jumper(luck: random.Random, legal: list[str]) -> str:
-    """Jumps, trades and swaps whenever it can, and buys what gives jump tokens and hearts."""
+    """Jumps, trades and swaps whenever it can, and buys hearts and buildings that give jump tokens."""
     for wanted in ("JUMP", "TRADE", "BUY_ARENA", "BUY_GYM"):
         if wanted in legal:
             return wanted
@@ -77,7 +77,7 @@ def jumper(luck: random.Random, legal: list[str]) -> str:
 
 
 def miser(luck: random.Random, legal: list[str]) -> str:
-    """Buys hearts and what pays no coins at once, so that the game is long, and never leaves before it must."""
+    """Buys hearts and buildings that pay no coins at once, and never leaves early, so that games are long."""
     if "STAY" in legal:
         return "STAY" if luck.random() < 0.9 else "LEAVE"
     wanted = [name for name in legal if name.startswith("HEART_") or name in _WITHOUT_COINS]
@@ -118,7 +118,7 @@ def configurations() -> Iterator[dict[str, Any]]:
 
 
 class _Table:
-    """One game of the twin, and who sits at it. How they play depends on ``luck_seed`` and on the game's seed alone."""
+    """One game of the twin and its players, whose play depends only on ``luck_seed`` and the seed of the game."""
 
     def __init__(self, config: dict[str, Any], seed: int, luck_seed: int, dealt: bool = False) -> None:
         self.luck = random.Random(f"{luck_seed} {seed}")
@@ -138,7 +138,7 @@ class _Table:
             assert mine == wanted, self._found(f"seat {seat} may {mine} in the engine and {wanted} in the twin")
 
     def answers(self) -> list[int]:
-        """Choose for every seat that is asked, tell the twin, and give the numbers; PASS for the others."""
+        """Choose for every seat that is asked, step the twin, and return the actions; PASS for the others."""
         chosen = {seat: self.styles[seat](self.luck, self.twin.legal(seat)) for seat in self.twin.active}
         self.twin.step(chosen)
         return [_NUMBERS[chosen[seat]] if seat in chosen else Action["PASS"] for seat in self.twin.seats]
@@ -165,12 +165,12 @@ _NUMBERS = {action_name(number): number for number in range(NUM_ACTIONS)}
 
 @lru_cache(maxsize=10_000)
 def _names(packed: bytes) -> list[str]:
-    """The actions of a set that is packed in five bytes."""
+    """The names of the actions in a set that is packed in five bytes."""
     return [action_name(a) for a in np.flatnonzero(np.unpackbits(np.frombuffer(packed, np.uint8)))]
 
 
 def _differences(ours: Any, theirs: Any, where: str = "") -> str:
-    """Where two snapshots differ."""
+    """The places in which two snapshots differ."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         keys = dict.fromkeys([*theirs, *ours])
         parts = [_differences(ours.get(key), theirs.get(key), f"{where}.{key}" if where else key) for key in keys]
@@ -182,7 +182,7 @@ def _differences(ours: Any, theirs: Any, where: str = "") -> str:
 
 
 def dealt_out(snapshot: dict[str, Any], luck: random.Random) -> dict[str, Any]:
-    """The first decision of a game with buildings, treasures, hearts, tokens and coins dealt out at random.
+    """The first decision of a game that begins with random buildings, treasures, hearts, tokens and coins.
 
     So a comparison comes to what play seldom comes to: piles that run out, many copies, full hands to store.
     """
@@ -265,7 +265,7 @@ def compare(
 
 
 def happened(game: ReferenceGame) -> set[str]:
-    """What a finished game had in it, in words: kinds of events, buildings bought and paying, and what is rare."""
+    """What happened in a finished game: kinds of events, buildings that were bought or paid, and rare things."""
     found = {"truncated"} if game.truncated else set()
     reveals: Counter[int] = Counter()
     round_number = 0
@@ -327,7 +327,7 @@ def compare_numbered(number: int, batch: int = 8) -> Counter[str]:
 
 
 def twin_alone(number: int, batch: int = 8) -> set[str]:
-    """What happens in the games of ``job``, played by the twin alone, which takes a fraction of the time."""
+    """What happens in the games of ``job`` when only the twin plays them, which is much faster."""
     config, seeds, luck_seed, dealt = job(number, batch)
     found: set[str] = set()
     for seed in seeds:
@@ -347,7 +347,7 @@ def compare_many(games: int, batch: int = 8, first: int = 0) -> Counter[str]:
 
 
 def main() -> int:
-    """The command line; 1 if the engine and the twin differ."""
+    """Run the command line; return 1 if the engine and the twin differ."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.lockstep", description=main.__doc__)
     parser.add_argument("--games", type=int, default=2000, help="how many games to compare")
     parser.add_argument("--batch", type=int, default=32, help="games with each configuration")

@@ -44,7 +44,7 @@ GAMES: list[tuple[str, int, MegalandConfig]] = [
 
 
 def record(seed: int, config: MegalandConfig) -> Replay:
-    """A game in which everybody has a style of their own."""
+    """Record a game in which each player has a style of its own."""
     luck = random.Random(f"golden {seed}")
     styles = luck.choices([uniform, builder, jumper, rusher, hoarder], weights=[1, 3, 3, 2, 1], k=config.num_players)
     games = MegalandGames(config)
@@ -60,7 +60,7 @@ def record(seed: int, config: MegalandConfig) -> Replay:
 
 
 def story(replay: Replay) -> str:
-    """A replay in words: who was asked what, what was legal, what was chosen, and what happened."""
+    """A replay in words: the questions, the legal actions, the choices, and what happened."""
     return "\n".join(_lines(replay)) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Agents with a flaw that is known, for the tests of the analysis to find."""
+"""Agents with known flaws, which the analysis must find."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from megaland_env.actions import LEAVE, PASS
 
 
 class NoLodge(ThresholdAgent):
-    """Plays as the threshold agent, but never buys a Lodge: it takes the next best, if there is one."""
+    """Plays as the threshold agent, but never buys a Lodge; it buys the next best building, if there is one."""
 
     def _buy(self, decisions: Decisions) -> Actions:
         rounds = decisions.view.round
@@ -24,7 +24,7 @@ class NoLodge(ThresholdAgent):
 
 
 class CursedCafe(ExplorerAgent):
-    """Explores, and leaves every level at once from the day on which it owns a Cafe."""
+    """Explores, and leaves every level at once as soon as it owns a Cafe."""
 
     def __init__(self) -> None:
         super().__init__("threshold", explore=0.5)

@@ -1,4 +1,4 @@
-"""What several test files need to play the engine: configurations, random play, and everything there is to compare."""
+"""Helpers for playing the engine: configurations, random play, and everything that can be compared."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def table_id(config: MegalandConfig) -> str:
 
 @st.composite
 def configurations(draw: st.DrawFn, max_rounds: int = 6) -> MegalandConfig:
-    """Any configuration, but for long games."""
+    """Any configuration without long games."""
     players = draw(st.integers(2, 5))
     seven = st.lists(st.sampled_from(NORMAL_BUILDINGS), min_size=7, max_size=7, unique=True)
     return MegalandConfig(
@@ -58,7 +58,7 @@ SEEDS = st.integers(0, 2**64 - 1)
 
 
 def some_legal(games: MegalandGames, luck: Luck, boldness: float = 1.0) -> npt.NDArray[np.int64]:
-    """(N, P) a legal action for every seat, PASS for those that are not asked; the bolder, the more often STAY."""
+    """(N, P) random legal actions, PASS for seats that are not asked; a higher ``boldness`` makes STAY more likely."""
     weights = np.ones(NUM_ACTIONS)
     weights[Action["STAY"]] = boldness
     legal = games.legal
@@ -66,7 +66,7 @@ def some_legal(games: MegalandGames, luck: Luck, boldness: float = 1.0) -> npt.N
 
 
 def play(games: MegalandGames, luck: Luck, steps: int | None = None) -> MegalandGames:
-    """Random play, so many steps or to the end of all games."""
+    """Play at random for a number of steps, or to the end of all games."""
     while games.active.any() and steps != 0:
         games.step(some_legal(games, luck))
         steps = None if steps is None else steps - 1
@@ -86,7 +86,7 @@ def moments(config: MegalandConfig, num_games: int, seed: int, **options: Any) -
 
 
 def dealt_games(config: MegalandConfig, num_games: int, seed: int, **options: Any) -> MegalandGames:
-    """Games that begin with buildings, treasures, hearts and tokens dealt out: rare decisions come soon."""
+    """Games that begin with random buildings, treasures, hearts and tokens, so that rare decisions come soon."""
     games = MegalandGames(config, num_games)
     games.reset(seed * 1000)
     dealt = [dealt_out(games.snapshot(game), random.Random(seed * 1000 + game)) for game in range(num_games)]
@@ -94,7 +94,7 @@ def dealt_games(config: MegalandConfig, num_games: int, seed: int, **options: An
 
 
 def each_kind(times: int = 1, **options: Any) -> Iterator[MegalandGames]:
-    """Single games at so many moments of each of the eight kinds of decision, with and without forced ones."""
+    """Single games at a number of moments of each of the eight kinds of decision, with and without forced choices."""
     for skip_forced in (True, False):
         wanted = dict.fromkeys(KINDS, times)
         luck = np.random.default_rng(3)
@@ -116,7 +116,7 @@ def snapshots(games: MegalandGames) -> list[dict[str, Any]]:
 
 
 def everything(games: MegalandGames) -> dict[str, Any]:
-    """All that a user can read of a batch, to compare."""
+    """Everything that a user can read of a batch, for comparison."""
     arrays = (
         "active",
         "kind",
@@ -138,7 +138,7 @@ VIEW = [name for name in vars(View) if not name.startswith("_")]
 
 
 def view_of(decisions: Decisions) -> dict[str, Any]:
-    """All that an agent can read in the view."""
+    """Everything that an agent can read in the view."""
     return {name: getattr(decisions.view, name).tolist() for name in VIEW}
 
 
@@ -149,7 +149,7 @@ def all_rows(games: MegalandGames) -> Decisions:
 
 
 def check_conservation(games: MegalandGames) -> None:
-    """C2 to C7: every treasure, heart, token and building of every game is somewhere, once."""
+    """C2 to C7: every treasure, heart, token and building of every game is in exactly one place."""
     view = games.rows(np.arange(games.num_games), np.zeros(games.num_games, np.int64)).view
     hands = view.carried.astype(int).sum(axis=1) + view.home.astype(int).sum(axis=1)
     assert (hands + view.deck + view.discard + view.paid == TREASURE_COPIES).all()
@@ -163,7 +163,7 @@ def check_conservation(games: MegalandGames) -> None:
 
 
 def chi_square(observed: npt.ArrayLike, expected: npt.ArrayLike) -> float:
-    """How many standard deviations (about) the chi-square statistic of some counts lies above what chance brings.
+    """The chi-square statistic of counts, in (approximate) standard deviations above its expectation.
 
     By the approximation of Wilson and Hilferty. With fixed seeds a test is passed or failed for good; a value of 4
     would come about once in 30,000 samples.
@@ -176,7 +176,7 @@ def chi_square(observed: npt.ArrayLike, expected: npt.ArrayLike) -> float:
 
 
 def check_agent_in_random_games(make: Callable[[], Agent], players: int, number: int, steps: int = 120) -> None:
-    """An agent is legal, answers the same in any batch and when made anew, and is asked for decisions of every kind.
+    """Check that an agent is legal, does not depend on the batch or on earlier calls, and meets all kinds of decisions.
 
     The games are random, so it is asked in states that it would never come into by itself.
     """

@@ -1,4 +1,4 @@
-"""The reference game: the rules of Megaland once more, slowly and obviously.
+"""The reference game: a second implementation of the rules of Megaland, slow and simple.
 
 The engine is built for speed; this twin is built to be read. It plays one game in plain Python with names in words, one
 small method per step of the rulebook, each naming the rule it carries out. It shares no code and no tables with the
@@ -174,7 +174,7 @@ def choose_treasure(word: int, pile: Hand) -> str:
 
 @cache
 def allowed_markets(market: str) -> list[tuple[str, ...]]:
-    """All sets of seven normal buildings that a random market may be (S1), in lexicographic order."""
+    """All sets of seven normal buildings that can be a random market (S1), in lexicographic order."""
     every_set = list(combinations(NORMAL_BUILDINGS, MARKET_SIZE))
     if market == "random":
         return every_set
@@ -225,7 +225,7 @@ def payments(treasure: str | None, cost: int, rights: WildRights) -> list[Paymen
 
 @lru_cache(maxsize=100_000)  # asked again and again of the same hand while its owner makes up their mind
 def can_pay(cards: tuple[int, ...], treasure: str | None, cost: int, rights: WildRights) -> bool:
-    """Whether a hand, given as its six counts, holds some payment for a building or (with ``treasure``) for a heart."""
+    """Whether a hand, given as its six counts, can pay for a building or (with ``treasure``) for a heart."""
     hand = dict(zip(TREASURES, cards, strict=True))
     return any(all(hand[t] >= count for t, count in payment.items()) for payment in payments(treasure, cost, rights))
 
@@ -234,7 +234,7 @@ def can_pay(cards: tuple[int, ...], treasure: str | None, cost: int, rights: Wil
 def ways_to_pay(
     cards: tuple[int, ...], paid: tuple[int, ...], treasure: str | None, cost: int, rights: WildRights
 ) -> list[Hand]:
-    """What a hand may add to the cards already paid to make a complete payment: every way there is (B2, B3, B4)."""
+    """All sets of cards of a hand that complete a payment, with the cards already paid (B2, B3, B4)."""
     rests = []
     for payment in payments(treasure, cost, rights):
         rest = [payment.get(t, 0) - already for t, already in zip(TREASURES, paid, strict=True)]
@@ -257,7 +257,7 @@ def size_of(hand: Hand) -> int:
 
 
 def listed(counts: dict[str, int]) -> dict[str, int]:
-    """Only what is there, as snapshots show it."""
+    """The treasures of a hand without zeros, as in snapshots."""
     return {name: count for name, count in counts.items() if count > 0}
 
 
@@ -270,7 +270,7 @@ def move_all(source: Hand, target: Hand) -> None:
 
 @dataclass
 class Player:
-    """All that lies in front of one player; everything is public (D3)."""
+    """Everything that lies in front of one player; all of it is public (D3)."""
 
     coins: int = 0
     hearts: int = STARTING_HEARTS
@@ -288,7 +288,7 @@ class Player:
     picked: Hand = field(default_factory=empty_hand)  # treasures chosen so far (huts, storing)
 
     def wild_rights(self) -> WildRights:
-        """What may be wild in the next purchase: every Fish Vendor and Root Market gives one right a round (B3)."""
+        """What may be wild in the next purchase: each Fish Vendor and Root Market gives one right per round (B3)."""
         return WildRights(
             eggs=self.buildings["Ostrich Ranch"] > 0,
             fish=self.buildings["Fish Vendor"] - self.wild_used["fish"],
@@ -311,7 +311,7 @@ class Purchase:
 
 
 def checked_config(config: dict[str, Any] | None) -> dict[str, Any]:
-    """The configuration with the defaults filled in; ValueError for one that makes no sense."""
+    """The configuration with the defaults filled in; ValueError if it is invalid."""
     unknown = set(config or {}) - set(DEFAULT_CONFIG)
     if unknown:
         raise ValueError(f"unknown configuration: {sorted(unknown)}")
@@ -340,12 +340,12 @@ class ReferenceGame:
     """One game of Megaland, from the first question to the end."""
 
     def __init__(self, config: dict[str, Any] | None = None, seed: int = 0) -> None:
-        """Set up the game (S) and play on to its first question."""
+        """Set up the game (S) and continue to its first question."""
         self._prepare(config, seed)
         self.set_up()
 
     def _prepare(self, config: dict[str, Any] | None, seed: int) -> None:
-        """The table before the setup: everything in its place, nothing on offer yet."""
+        """Put everything in its place before the setup; nothing is on offer yet."""
         self.config = checked_config(config)
         self.seed = seed
         self.num_players: int = self.config["num_players"]
@@ -374,7 +374,7 @@ class ReferenceGame:
 
     @property
     def terminated(self) -> bool:
-        """Whether the game has come to its end (N5); a game that was cut off (D4) has not."""
+        """Whether the game has ended by N5; a game that was cut off (D4) has not."""
         return self.phase == "over" and not self.truncated
 
     # ------------------------------------------------------------------------------------------------ setup (S)
@@ -448,11 +448,11 @@ class ReferenceGame:
         raise AssertionError("nothing is being decided")
 
     def legal(self, seat: int) -> list[str]:
-        """The actions a seat may take now; a seat that is not asked can only pass."""
+        """The legal actions of a seat; a seat that is not asked can only pass."""
         return self.options(seat) if seat in self.active else ["PASS"]
 
     def ask(self, decision: str) -> None:
-        """Ask everyone who decides at this step; if there is nobody to ask, it goes on at once.
+        """Ask all players who decide at this step; if nobody is asked, continue at once.
 
         With ``skip_forced`` a seat with only one thing to do is not asked: it does it in the same moment as the others.
         """
@@ -470,7 +470,7 @@ class ReferenceGame:
         self.carry_out(actions)
 
     def check(self, actions: dict[int, str]) -> None:
-        """Refuse answers that the current decision does not allow."""
+        """Raise ValueError for answers that the current decision does not allow."""
         if self.decision is None:
             raise ValueError(f"the game is over: no action is possible, got {actions}")
         for seat, action in actions.items():
@@ -485,7 +485,7 @@ class ReferenceGame:
                 raise ValueError(f"seat {seat} cannot {actions[seat]!r} at {self.decision}: legal are {legal}")
 
     def carry_out(self, asked: dict[int, str]) -> None:
-        """Carry out the answers, and with them what those who were not asked have to do; then all that follows."""
+        """Carry out the answers and the forced choices of seats that were not asked; then everything that follows."""
         answers = {seat: asked[seat] if seat in asked else self.options(seat)[0] for seat in self.deciders()}
         decision = self.decision
         self.decision = None
@@ -510,7 +510,7 @@ class ReferenceGame:
                 self.pick(answers, "store")
 
     def pick(self, answers: dict[int, str], decision: str) -> None:
-        """Everyone who has picks left picks one treasure; then the next pick, until all have finished (D3)."""
+        """All players with picks left pick one treasure; then the next pick, until all have finished (D3)."""
         for seat, action in answers.items():
             self.players[seat].picked[TREASURE_PICKED[action]] += 1
             self.players[seat].picks_left -= 1
@@ -524,11 +524,11 @@ class ReferenceGame:
     # ------------------------------------------------------------------------------------------- small helpers
 
     def log(self, event: str, **what: Any) -> None:
-        """Write down what has just happened."""
+        """Add an event to the log."""
         self.events.append({"step": self.steps, "event": event, **what})
 
     def begin_phase(self, phase: str) -> None:
-        """One of the three phases of a round begins."""
+        """Log that a phase of the round begins."""
         self.phase = phase
         self.log("phase", phase=phase)
 
@@ -546,7 +546,7 @@ class ReferenceGame:
         return self.buyer
 
     def gain_coins(self, seat: int, building: str, value: int) -> None:
-        """A building pays its owner."""
+        """Pay coins of a building to its owner."""
         if value > 0:
             self.players[seat].coins += value
             self.log("coins", seat=seat, building=building, value=value)
@@ -564,7 +564,7 @@ class ReferenceGame:
         self.log("draw", seat=seat, treasure=treasure)
 
     def keep_some(self, seat: int, source: Hand, kept: Hand) -> None:
-        """Of the cards of ``source`` the ``kept`` ones go to the home hand, the others are discarded (L7, N2)."""
+        """Move the ``kept`` cards of ``source`` to the home hand and discard the others (L7, N2)."""
         kept = dict(kept)
         discarded = {treasure: source[treasure] - kept[treasure] for treasure in TREASURES}
         for treasure in TREASURES:
@@ -579,7 +579,7 @@ class ReferenceGame:
     # ------------------------------------------------------------------------- phase 1: run the level (L)
 
     def start_round(self) -> None:
-        """L1: everybody enters the level and draws one treasure."""
+        """L1: all players enter the level and draw one treasure."""
         self.round += 1
         self.log("round", value=self.round)
         self.begin_phase("level")
@@ -594,7 +594,7 @@ class ReferenceGame:
             self.draw(seat, self.players[seat].carried, "ENTER", 0)
 
     def jump(self, answers: dict[int, str]) -> None:
-        """L2: who jumps returns a token to the supply."""
+        """L2: a player who jumps returns a token to the supply."""
         for seat, action in answers.items():
             if action == "JUMP":
                 self.players[seat].jumps -= 1
@@ -675,7 +675,7 @@ class ReferenceGame:
             self.gain_coins(seat, "Hospital", 2 * self.players[seat].buildings["Hospital"] * falls)
 
     def finish_herb_huts(self) -> None:
-        """L7: those who had to choose keep what they picked; then every Laboratory of a faller draws a treasure."""
+        """L7: players who had a choice keep what they picked; then each Laboratory of a player who fell draws."""
         for seat in self.seats:
             player = self.players[seat]
             if player.falling and size_of(player.picked) > 0:
@@ -722,7 +722,7 @@ class ReferenceGame:
             self.ask("run")
 
     def stay_or_leave(self, answers: dict[int, str]) -> None:
-        """L9: everyone in the level has chosen."""
+        """L9: carry out the choices of all players in the level."""
         leavers = [seat for seat, action in answers.items() if action == "LEAVE"]
         self.return_home(leavers)
 
@@ -776,7 +776,7 @@ class ReferenceGame:
         self.next_stable()
 
     def draw_for_staying(self) -> None:
-        """L9: who stays draws one treasure, after the leavers are done; then the next card. L12: or nobody is left."""
+        """L9: players who stay draw one treasure when the others are home. L12: if nobody stays, the level ends."""
         if not self.in_level():
             self.finish_level()
             return
@@ -786,7 +786,7 @@ class ReferenceGame:
         self.ask("jump")
 
     def finish_level(self) -> None:
-        """L12: nobody is in the level any more; the first player's buying turn comes."""
+        """L12: nobody is in the level any more, so the first player begins to buy."""
         self.level_card = None
         self.begin_phase("buy")
         self.buyer = self.first_player
@@ -805,7 +805,7 @@ class ReferenceGame:
         ]
 
     def affordable_hearts(self, seat: int) -> list[str]:
-        """The treasures a player can pay a heart with (B4), while there are hearts to be had (B5)."""
+        """The types with which a player can pay for a heart (B4), if there are hearts left (B5)."""
         player = self.players[seat]
         if self.hearts_left == 0 or player.max_hearts == MOST_HEARTS:
             return []
@@ -826,7 +826,7 @@ class ReferenceGame:
             self.go_on_paying()
 
     def ways_to_pay_the_rest(self) -> list[Hand]:
-        """B2 to B4: what may still be paid, after the cards already paid, to make a complete payment."""
+        """B2 to B4: all ways to complete the payment after the cards already paid."""
         assert self.purchase is not None
         player = self.players[self.buying_seat()]
         cards, paid = tuple(player.home.values()), tuple(self.purchase.paid.values())
@@ -850,21 +850,21 @@ class ReferenceGame:
             self.complete_purchase()
 
     def most_held_payable(self) -> str:
-        """What ``payment="auto"`` pays next: the payable treasure held most; of several, the one most common in C2."""
+        """The treasure that ``payment="auto"`` pays next: the type held most; of equals, the most common in C2."""
         home = self.players[self.buying_seat()].home
         rests = self.ways_to_pay_the_rest()
         payable = [treasure for treasure in TREASURES if any(rest[treasure] > 0 for rest in rests)]
         return max(payable, key=lambda treasure: (home[treasure], TREASURE_COPIES[treasure]))
 
     def pay_card(self, treasure: str) -> None:
-        """One card of the payment leaves the home hand."""
+        """Move one card from the home hand to the payment."""
         assert self.purchase is not None
         self.players[self.buying_seat()].home[treasure] -= 1
         self.purchase.paid[treasure] += 1
         self.log("pay", seat=self.buying_seat(), treasure=treasure)
 
     def complete_purchase(self) -> None:
-        """The payment goes to the discard pile (B2), the wild rights in it are used up (B3), the goods change hands."""
+        """Discard the payment (B2), use up the wild rights in it (B3), and hand over what was bought."""
         assert self.purchase is not None
         purchase = self.purchase
         seat = self.buying_seat()
@@ -910,7 +910,7 @@ class ReferenceGame:
             self.log("jumps", seat=seat, value=jumps)
 
     def receive_heart(self, seat: int, treasure: str, cost: int) -> None:
-        """B4: the maximum rises at once, the heart itself is there from the next level on. Hotels pay (B6)."""
+        """B4: the maximum rises at once; the heart can be lost from the next level on. Hotels pay (B6)."""
         self.hearts_left -= 1
         self.players[seat].max_hearts += 1
         self.log("heart", seat=seat, treasure=treasure, value=cost)
@@ -970,7 +970,7 @@ class ReferenceGame:
         self.moon()
 
     def moon(self) -> None:
-        """N3: coins, then the Fishing Ponds."""
+        """N3: moon buildings pay coins, then Fishing Ponds draw."""
         for name, coins in (("Bowling Alley", 1), ("Lodge", 2), ("Endless Mine", 3)):
             for seat in self.seats:
                 self.gain_coins(seat, name, coins * self.players[seat].buildings[name])
@@ -989,7 +989,7 @@ class ReferenceGame:
             player.wild_used = {"fish": 0, "carrot": 0}
 
     def end_or_next_round(self) -> None:
-        """N5: 20 coins end the game, and whoever has most wins, together on a tie. Only then the cut-off (D4)."""
+        """N5: at 20 coins the game ends, and the most coins win, shared by all who tie. Then comes the cut-off (D4)."""
         most = max(player.coins for player in self.players)
         if most >= COINS_TO_WIN:
             self.phase = "over"
@@ -1005,7 +1005,7 @@ class ReferenceGame:
     # -------------------------------------------------------------------------------- snapshot and restore
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything there is to know about the game at this moment, as plain data that shares nothing with it."""
+        """The whole state of the game as plain data that shares nothing with it."""
         market = self.config["market"]
         purchase = self.purchase
         return {
@@ -1061,7 +1061,7 @@ class ReferenceGame:
 
     @classmethod
     def restore(cls, snapshot: dict[str, Any]) -> ReferenceGame:
-        """A game that goes on from a snapshot exactly as the original would; its list of events starts empty."""
+        """A game that continues from a snapshot exactly as the original would; its list of events starts empty."""
         game = cls.__new__(cls)
         game._prepare(snapshot["config"], snapshot["seed"])
         for name in ("steps", "round", "phase", "decision", "first_player", "buyer", "level_card", "truncated"):

@@ -1,4 +1,4 @@
-"""One table of the game in words alone, over the engine or over the slow twin, and hand-made states to set it up.
+"""One table of the game in words, played by the engine or by the slow twin, and hand-made states for it.
 
 The tests of the rules are a specification: they know treasures, cards, buildings and actions by name, never an array.
 Whatever they say must hold for both implementations, so each is wrapped in a class with the words of :class:`Table`.
@@ -65,19 +65,19 @@ JUMP_TOKENS = 14
 
 
 class Table(Protocol):
-    """What a rule test sees of an implementation."""
+    """The interface of an implementation that the rule tests use."""
 
     @classmethod
     def new(cls, config: Mapping[str, Any], seed: int) -> Table:
-        """A game from its very beginning."""
+        """Start a new game."""
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Table:
-        """A game that goes on from ``snapshot``."""
+        """Continue a game from ``snapshot``."""
 
     @property
     def decision(self) -> str | None:
-        """What is being asked (``"run"``), or None when the game is over."""
+        """The kind of decision (``"run"``), or None when the game is over."""
 
     @property
     def active(self) -> list[int]:
@@ -93,20 +93,20 @@ class Table(Protocol):
 
     @property
     def events(self) -> list[Event]:
-        """What has happened since ``new`` or ``restore``."""
+        """The events since ``new`` or ``restore``."""
 
     def legal(self, seat: int) -> list[str]:
-        """The names of the seat's legal actions."""
+        """The names of the legal actions of a seat."""
 
     def step(self, actions: Mapping[int, str]) -> None:
-        """The answers of all active seats, by name."""
+        """Carry out the answers of all active seats, by name."""
 
     def snapshot(self) -> Snapshot:
         """The whole state in words."""
 
 
 class TwinTable:
-    """The slow, obvious twin (``tests/support/reference_game.py``)."""
+    """The slow, simple twin (``tests/support/reference_game.py``)."""
 
     def __init__(self, game: Any) -> None:
         self._game = game
@@ -235,7 +235,7 @@ MARKET, FIRST_PLAYER, REVEAL, ENTER, STAY, BOX, SOAP, RABBIT, LABORATORY, STABLE
 
 
 def word(seed: int, purpose: int, round_number: int = 0, seat: int = 0, number: int = 0) -> int:
-    """The word of chance at an address."""
+    """The random word at an address."""
     address = (purpose << 56) + (round_number << 32) + (seat << 24) + number
     return _scramble((_scramble((seed + _GOLDEN) & _MASK) + _GOLDEN * address) & _MASK)
 
@@ -247,7 +247,7 @@ def _scramble(z: int) -> int:
 
 
 def choose(chance: int, among: int) -> int:
-    """A choice among ``among`` things."""
+    """A choice from 0 to ``among`` - 1."""
     return ((chance >> 32) * among) >> 32
 
 
@@ -427,7 +427,7 @@ def _supply(table: Sequence[Player], settings: Mapping[str, Any]) -> dict[str, i
 def _piles(
     table: list[dict[str, Any]], deck: Mapping[str, int] | None, discard: Mapping[str, int] | None
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """The deck and the discard pile; where both are told, the last seat takes what is left over."""
+    """The deck and the discard pile; if both are given, the last seat gets the remaining cards."""
     rest = Counter(TREASURES)
     for player in table:
         rest.subtract(player["carried"])
@@ -467,25 +467,25 @@ def night(table: type[Table], players: Sequence[Player], **changes: Any) -> Tabl
 
 
 def pass_all(game: Table) -> Table:
-    """The same table after every buyer left has passed."""
+    """The same table after all remaining buyers have passed."""
     while game.decision == "buy":
         game.step({game.active[0]: "PASS"})
     return game
 
 
 def everyone(game: Table, action: str) -> None:
-    """Every active seat answers with ``action``."""
+    """Answer with ``action`` for every active seat."""
     game.step(dict.fromkeys(game.active, action))
 
 
 def player(game: Table, seat: int) -> dict[str, Any]:
-    """What the snapshot says of one seat."""
+    """The entry of one seat in the snapshot."""
     found: dict[str, Any] = game.snapshot()["players"][seat]
     return found
 
 
 def coins(game: Table) -> list[int]:
-    """Everybody's coins."""
+    """The coins of all seats."""
     return [each["coins"] for each in game.snapshot()["players"]]
 
 
@@ -499,17 +499,17 @@ def log(game: Table, *kinds: str) -> list[Event]:
 
 
 def event(kind: str, **details: Any) -> Event:
-    """An event as ``log`` gives it."""
+    """An event in the form that ``log`` returns."""
     return {"event": kind, **details}
 
 
 def draw(seat: int, treasure: str | None) -> Event:
-    """One draw as ``log`` gives it."""
+    """A draw in the form that ``log`` returns."""
     return event("draw", seat=seat, treasure=treasure)
 
 
 def coins_from(building: str, seat: int, value: int) -> Event:
-    """A payment of coins as ``log`` gives it."""
+    """A payment of coins in the form that ``log`` returns."""
     return event("coins", seat=seat, building=building, value=value)
 
 

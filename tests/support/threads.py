@@ -10,7 +10,7 @@ import torch
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Small networks are no faster with more threads, and far slower where tests run side by side."""
+    """Use one thread: small networks are not faster with more, and much slower when tests run in parallel."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
