@@ -9,6 +9,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.addnodes import desc_signature, pending_xref
 from sphinx.application import Sphinx
+from sphinx.ext.napoleon.docstring import GoogleDocstring
 from sphinx.transforms import SphinxTransform
 
 DOCS = Path(__file__).parent
@@ -51,6 +52,10 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_preserve_defaults = True
+autodoc_type_aliases = {
+    **{name: name for name in ("Bools", "Bytes", "Ints", "Words", "Floats", "Doubles")},
+    "npt.ArrayLike": "ArrayLike",
+}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
@@ -109,6 +114,49 @@ def links_of_the_site(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = source[0].replace("](../experiments/notebooks/", "](notebooks/").replace("](rules.md#rule-", "](#rule-")
 
 
+class Typesetting(SphinxTransform):
+    """Set numbers and tables so that they can be read on a narrow screen.
+
+    A number stays on one line with its unit and its interval, and so does short code. A table whose last column holds
+    sentences gets a class, by which the style sheet keeps that column wide enough.
+    """
+
+    default_priority = 410  # after the links
+    short = 24  # characters; names, numbers and intervals are no longer, and sentences are
+
+    def apply(self, **kwargs: Any) -> None:
+        """Change the page that is being read."""
+        for text in list(self.document.findall(nodes.Text)):
+            if isinstance(text.parent, (nodes.literal, nodes.literal_block, nodes.raw)):
+                continue
+            kept = re.sub(r"(?<=\d) (?=%)| (?=± ?\d)|(?<=±) (?=\d)", "\N{NO-BREAK SPACE}", text)
+            if kept != text:
+                text.parent.replace(text, nodes.Text(kept))
+        for code in self.document.findall(nodes.literal):
+            if len(code.astext()) <= self.short:
+                code["classes"].append("short")
+        for table in self.document.findall(nodes.table):
+            if any(len(row[-1].astext()) > self.short for row in table.findall(nodes.row)):
+                table["classes"].append("ends-in-sentences")
+
+
+def without_types_in_words() -> None:
+    """Let napoleon take the whole text of what is returned, and of an attribute, as its description.
+
+    It takes what stands before a colon for the type. Here annotations give the types, and sentences have colons.
+    """
+
+    def returned(self: GoogleDocstring, preprocess_types: bool = False) -> list[tuple[str, str, list[str]]]:
+        lines = self._dedent(self._consume_to_next_section())
+        return [("", "", lines)] if lines else []
+
+    def attribute(self: GoogleDocstring) -> tuple[str, list[str]]:
+        return "", GoogleDocstring(self._dedent(self._consume_to_end()), self._config).lines()
+
+    GoogleDocstring._consume_returns_section = returned
+    GoogleDocstring._consume_inline_attribute = attribute
+
+
 def without_fields_of_tuples(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what Python says about the fields of named tuples; the class explains them."""
     return True if (getattr(member, "__doc__", None) or "").startswith("Alias for field number") else None
@@ -116,6 +164,8 @@ def without_fields_of_tuples(app: Sphinx, what: str, name: str, member: Any, ski
 
 def setup(app: Sphinx) -> None:
     """Add the above to Sphinx."""
+    without_types_in_words()
     app.add_transform(LinksToRules)
     app.connect("source-read", links_of_the_site)
+    app.add_transform(Typesetting)
     app.connect("autodoc-skip-member", without_fields_of_tuples)

@@ -41,7 +41,7 @@ def most_coins(copies: Sequence[int], num_players: int) -> int:
 
     Args:
         copies: (23,) the cards of each building in the game, in the order of C6; 0 for those not on offer.
-        num_players: P.
+        num_players: number of players (P).
     """
     most = WINNING_COINS - 1
     most += TEMPLE_COINS * copies[Building.TEMPLE_OF_ZOZ]

@@ -206,7 +206,7 @@ class GameState:
 
     @property
     def num_players(self) -> int:
-        """P."""
+        """Number of players (P)."""
         return self.config.num_players
 
     def at(self, games: Ints) -> Ints:

@@ -93,7 +93,7 @@ class MegalandVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[Any],
     """The vector twin of ``Megaland-v0``. The class it derives from describes the interface.
 
     Args:
-        num_envs: N.
+        num_envs: number of games (N).
         config: as in ``MegalandEnv``.
         opponents: as in ``MegalandEnv``.
         seat: as in ``MegalandEnv``.
@@ -138,7 +138,7 @@ class MegalandRunVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[An
     """The vector twin of ``Megaland-Run-v0``. The class it derives from describes the interface.
 
     Args:
-        num_envs: N.
+        num_envs: number of games (N).
         hearts: as in ``MegalandRunEnv``.
         jumps: as in ``MegalandRunEnv``.
         value: as in ``MegalandRunEnv``.
@@ -170,7 +170,7 @@ class MegalandBuyVectorEnv(OneLearnerVectorEnv, VectorEnv[Floats, npt.NDArray[An
     """The vector twin of ``Megaland-Buy-v0``. The class it derives from describes the interface.
 
     Args:
-        num_envs: N.
+        num_envs: number of games (N).
         illegal: as in ``MegalandVectorEnv``.
         autoreset_mode: as in ``MegalandVectorEnv``.
         render_mode: as in ``MegalandVectorEnv``.

@@ -46,7 +46,7 @@ class MegalandMultiAgentVectorEnv(AutoresetVectorEnv, VectorEnv[Floats, npt.NDAr
     - *Autoreset*, *Seeds*: see ``AutoresetVectorEnv``.
 
     Args:
-        num_envs: N.
+        num_envs: number of games (N).
         config: of all games; the default is the full game for four.
         reward: ``"win"``, ``"coins"``, ``"shaped"`` or a callable, as in ``MegalandGames``.
         engine: ``"auto"``, ``"numpy"`` or ``"compiled"``, as in ``MegalandGames``.
@@ -103,7 +103,7 @@ class MegalandMultiAgentVectorEnv(AutoresetVectorEnv, VectorEnv[Floats, npt.NDAr
 
     @property
     def num_players(self) -> int:
-        """P."""
+        """Number of players (P)."""
         return self.games.num_players
 
     @property

@@ -67,7 +67,7 @@ class AutoresetVectorEnv(VectorEnv[Floats, npt.NDArray[Any], npt.NDArray[Any]]):
       ``np_random`` draws the seeds of slots that were never given one.
 
     Args:
-        num_envs: N.
+        num_envs: number of games (N).
         observation_space: of one game.
         action_space: of one game.
         rewards_shape: the shape of the rewards of a step, (N,) or (N, P).

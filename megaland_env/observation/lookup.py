@@ -175,7 +175,7 @@ class Lookup:
     """Writes observations at tables of so many players.
 
     Args:
-        players: P.
+        players: number of players (P).
         of_seat: the blocks of features of one seat, at their places in it.
         of_table: all other blocks, at their places.
     """

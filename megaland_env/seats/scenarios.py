@@ -197,7 +197,7 @@ class TaskGames(SingleLearnerGames):
 
     Args:
         task: what is played.
-        num_games: N.
+        num_games: number of games (N).
         illegal: as in ``SingleLearnerGames``.
     """
 

@@ -41,7 +41,7 @@ class SingleLearnerGames:
 
     Args:
         config: of all the games; the default is the full game for four.
-        num_games: N.
+        num_games: number of games (N).
         opponents: who has the other seats (``Opponents.of``).
         seat: the learner's seat in every game; ``None`` draws it for each game, from the game's seed.
         engine: as in ``MegalandGames``.
@@ -99,12 +99,12 @@ class SingleLearnerGames:
 
     @property
     def num_games(self) -> int:
-        """N."""
+        """Number of games (N)."""
         return self.games.num_games
 
     @property
     def num_players(self) -> int:
-        """P."""
+        """Number of players (P)."""
         return self.games.num_players
 
     @property

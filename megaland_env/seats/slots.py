@@ -64,7 +64,7 @@ class Slots:
 
     Args:
         num_players: P, the seats of each game.
-        num_slots: N.
+        num_slots: number of slots (N).
         opponents: of the games to come.
         seat: the learner's in every game; ``None`` draws it for each game.
 

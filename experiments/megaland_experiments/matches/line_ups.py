@@ -34,7 +34,7 @@ class LineUp:
 
     @property
     def num_players(self) -> int:
-        """P."""
+        """Number of players (P)."""
         return len(self.agents)
 
     def counts(self) -> Counter[int]:

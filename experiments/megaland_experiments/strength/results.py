@@ -133,7 +133,7 @@ class Played:
 
     @property
     def players(self) -> int:
-        """P."""
+        """Number of players (P)."""
         return self.line_up.num_players
 
 
