@@ -150,18 +150,17 @@ class GameState:
 
     def _name_rows(self) -> None:
         """Make the attributes: views of the rows of the blocks, which are views of ``bytes``."""
-        players = self.config.num_players
+        number = self.num_games
+        arrays = vars(self)
         self._blocks: list[npt.NDArray[Any]] = []
         end = 0
-        for dtype, fields in _BLOCKS.items():
-            rows = sum(field.rows(players) for field in fields.values())
-            start, end = end, end + rows * np.dtype(dtype).itemsize * self.num_games
-            block: npt.NDArray[Any] = self.bytes[start:end].view(dtype).reshape(rows, self.num_games)
+        for dtype, rows, fields in _layout(self.config.num_players):
+            start, end = end, end + rows * dtype.itemsize * number
+            block: npt.NDArray[Any] = self.bytes[start:end].view(dtype).reshape(rows, number)
             self._blocks.append(block)
-            last = 0
-            for name, field in fields.items():
-                first, last = last, last + field.rows(players)
-                setattr(self, name, block[first:last].reshape(*field.shape(players), self.num_games))
+            for name, first, last, shape in fields:
+                array = block[first:last] if shape else block[first]
+                arrays[name] = array.reshape(*shape, number) if len(shape) > 1 else array
 
     def clear(self, games: Ints) -> None:
         """Empty all entries of some games except ``episode``, which continues."""
@@ -264,6 +263,20 @@ def places(players: int) -> dict[str, Place]:
             found[name] = Place(start, field.size)
             start += field.rows(players) * field.size
     return found
+
+
+@cache
+def _layout(players: int) -> list[tuple[np.dtype[Any], int, list[tuple[str, int, int, tuple[int, ...]]]]]:
+    """The dtype and the number of rows of each block, and the name, first and last row and shape of its arrays."""
+    layout = []
+    for dtype, fields in _BLOCKS.items():
+        arrays = []
+        last = 0
+        for name, field in fields.items():
+            first, last = last, last + field.rows(players)
+            arrays.append((name, first, last, field.shape(players)))
+        layout.append((np.dtype(dtype), last, arrays))
+    return layout
 
 
 @cache
