@@ -21,6 +21,8 @@ from megaland_env.engine.odds import fall_chance
 from megaland_env.engine.state import GameState
 
 if TYPE_CHECKING:
+    from megaland_env.engine.compiled.cache import Program
+    from megaland_env.engine.compiled.engine import CompiledEngine
     from megaland_env.game import MegalandGames
 
 NOT_BUYING = -1
@@ -148,6 +150,10 @@ class Decisions:
         counts = np.tile(np.arange(1, times + 1), len(self))
         forked._state.reseed(rng.agent_words(hidden, rng.agent_key(seed), counts))
         return forked
+
+    def engine_for(self, program: Program) -> CompiledEngine | None:
+        """The compiled engine, if a compiled function is to decide; see ``MegalandGames.engine_for``."""
+        return self._fresh().engine_for(program)
 
     def _hidden_words(self, purpose: rng.Purpose) -> Words:
         state = self._state

@@ -16,7 +16,8 @@ from megaland_env.checks import is_integer, ragged
 from megaland_env.config import ConfigFields, MegalandConfig, config_of
 from megaland_env.decisions import Decisions
 from megaland_env.engine import backend, bits, rng
-from megaland_env.engine.choice import plays_compiled
+from megaland_env.engine.choice import named, plays_compiled
+from megaland_env.engine.compiled.cache import Program, suggest_warm_up
 from megaland_env.engine.compiled.engine import COINS, NOT_PAID, SHAPED, WIN, CompiledEngine
 from megaland_env.engine.events import EventColumns, EventLog, in_words
 from megaland_env.engine.state import KINDS, NO, ONE, PASS_ONLY, GameState, add_at, indices_where, put_at
@@ -93,6 +94,7 @@ class MegalandGames:
             raise ValueError(f"num_games is {num_games!r}; it must be a positive integer of at most {MOST_GAMES:,}")
         rewards, compiled = make_reward(reward), plays_compiled(engine)
         self._attach(GameState(config, int(num_games)), rewards, record, compiled)
+        self._may_compile = named(engine) == "compiled"  # what else is needed, as ``engine_for`` says
 
     def _attach(self, state: GameState, reward: Reward, record: bool, compiled: bool) -> None:
         self._state = state
@@ -120,6 +122,27 @@ class MegalandGames:
     def engine(self) -> str:
         """The engine that plays: ``"numpy"`` or ``"compiled"``."""
         return "compiled" if self._compiled else "numpy"
+
+    def engine_for(self, program: Program, *, plays: bool = False) -> CompiledEngine | None:
+        """The compiled engine, on which an agent calls a compiled function of its own (engine/compiled/cache.py).
+
+        Such a function could read the seeds and the cards to come: it must use only what ``View`` shows.
+
+        Args:
+            program: the function.
+            plays: whether it plays the games on, so that their decisions are out of date.
+
+        Returns:
+            ``None`` where NumPy has to do it: it plays these games; or the program is not in the cache, and the
+            compiled engine was not asked for by name.
+        """
+        if self._compiled is None:
+            return None
+        if not (self._may_compile or program.is_cached()):
+            suggest_warm_up()
+            return None
+        self._version += plays
+        return self._compiled
 
     @property
     def config(self) -> MegalandConfig:
@@ -392,6 +415,7 @@ class MegalandGames:
         games = cls.__new__(cls)
         rewards, compiled = make_reward(reward), plays_compiled(engine)
         games._attach(snapshot.load(snapshots), rewards, record, compiled)
+        games._may_compile = named(engine) == "compiled"
         if margins_seen is not None:
             games._margin_seen[:] = _possible_margins(margins_seen, games.coins).T
         return games
@@ -411,7 +435,7 @@ class MegalandGames:
         copied = copy.copy(self)
         copied._state = self._state.copy(positions)
         if self._compiled:
-            copied._compiled = copied._compiled_engine()
+            copied._compiled = self._compiled.for_copy(copied._state)
         copied._everyone = np.arange(positions.size)
         copied._rewards = self._rewards.take(positions, axis=1)
         copied._margin_seen = self._margin_seen.take(positions, axis=1)

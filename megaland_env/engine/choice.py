@@ -23,11 +23,7 @@ def plays_compiled(engine: str) -> bool:
     Raises:
         ValueError: there is no such engine.
     """
-    check_engine(engine)
-    if engine == "auto":
-        engine = os.environ.get(VARIABLE) or "auto"
-        if engine not in ENGINES:
-            raise ValueError(f"the environment variable {VARIABLE} is {engine!r}; it must be one of {ENGINES}")
+    engine = named(engine)
     if engine != "auto":
         return engine == "compiled"
     if not is_installed("numba"):
@@ -36,6 +32,23 @@ def plays_compiled(engine: str) -> bool:
         return True
     suggest_warm_up()
     return False
+
+
+def named(engine: str) -> str:
+    """The engine that is asked for by name: by the argument, or if that is ``"auto"``, by ``MEGALAND_ENGINE``.
+
+    Returns:
+        ``"numpy"``, ``"compiled"``, or ``"auto"`` if neither names one.
+
+    Raises:
+        ValueError: there is no such engine.
+    """
+    check_engine(engine)
+    if engine == "auto":
+        engine = os.environ.get(VARIABLE) or "auto"
+        if engine not in ENGINES:
+            raise ValueError(f"the environment variable {VARIABLE} is {engine!r}; it must be one of {ENGINES}")
+    return engine
 
 
 def check_engine(engine: str) -> None:

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,12 +36,16 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     """A cache directory of its own, in which nothing is compiled."""
     caches = (cache.folder, cache._load, cache.suggest_warm_up)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    loaded = set(cache._loaded)
     for each in caches:
         each.cache_clear()
+    cache._loaded.clear()
     sys.modules.pop(TINY.module, None)
     yield tmp_path
     for each in caches:
         each.cache_clear()
+    cache._loaded.clear()
+    cache._loaded.update(loaded)
 
 
 # ------------------------------------------------------------------------------------------------ which one plays
@@ -177,6 +182,42 @@ def test_a_change_in_any_source_file_takes_another_folder(
         cache.folder.cache_clear()
         folders.append(cache.folder())
     assert len(set(folders)) == 5
+
+
+@needs_numba
+def test_a_program_may_depend_on_another_package(
+    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "players" / "rules").mkdir(parents=True)
+    files = [tmp_path / "players" / name for name in ("__init__.py", "rules/level.py")]
+    for path in files:
+        path.write_text("one = 1")
+    monkeypatch.syspath_prepend(tmp_path)
+    other = replace(TINY, packages=("players",))
+    folders = [cache.folder(), other.folder]
+    for path in files:
+        path.write_text("another = 1")
+        cache.folder.cache_clear()
+        folders.append(other.folder)
+    assert len(set(folders)) == 4
+    assert TINY.folder == folders[0]
+    assert other.load()(21) == 42
+    assert (other.is_cached(), TINY.is_cached()) == (True, False)
+    assert list(other.folder.glob("tiny*"))
+    for number in range(12):
+        (other.folder.parent / f"old{number}").mkdir()
+    os.utime(other.folder, (0, 0))
+    cache.remove_old_folders([other])
+    assert other.folder.is_dir()
+    cache.remove_old_folders()
+    assert not other.folder.is_dir()
+
+
+@needs_numba
+def test_programs_that_a_program_calls_are_loaded_first(empty_cache: Path) -> None:
+    other = replace(TINY, name="other", calls=(TINY,))
+    assert other.load()(2) == 4
+    assert TINY.is_cached()
 
 
 @needs_numba

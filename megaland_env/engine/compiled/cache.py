@@ -16,11 +16,12 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -44,16 +45,25 @@ class Program:
         module: the module of the function; it also has the ``SIGNATURE`` for which the function is compiled.
         function: the name of the function.
         what: what the function does, for messages, such as ``"the rules"``.
+        packages: the names of other packages that the code depends on.
+        calls: other programs whose functions it calls.
     """
 
     name: str
     module: str
     function: str
     what: str
+    packages: tuple[str, ...] = ()
+    calls: tuple[Program, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """Where its code is kept."""
+        return folder(self.packages)
 
     def is_cached(self) -> bool:
-        """Whether Numba is installed and the code is in the cache."""
-        return is_installed("numba") and self._stamp().is_file()
+        """Whether Numba is installed and the code is in the cache, or this process has loaded it."""
+        return self in _loaded or (is_installed("numba") and self._stamp().is_file())
 
     def load(self) -> Callable[..., Any]:
         """The function, compiled; from the cache if it is there.
@@ -65,7 +75,10 @@ class Program:
         return _load(self)
 
     def _stamp(self) -> Path:
-        return folder() / f"{self.name}.ready"
+        return self.folder / f"{self.name}.ready"
+
+
+_loaded: set[Program] = set()
 
 
 @cache
@@ -73,13 +86,15 @@ def _load(program: Program) -> Callable[..., Any]:
     with needs('engine="compiled"', "fast"):
         import numba  # noqa: F401
         from filelock import FileLock
+    for other in program.calls:
+        other.load()
     module = importlib.import_module(program.module)
     dispatcher = getattr(module, program.function)
     if dispatcher.signatures:
         return dispatcher
-    with _writable_folder() as kept:
+    with _writable_folder(program.folder) as kept:
         if kept is None:
-            _say(f"Compiling {program.what}; {folder()} is not writable, so every program has to do it again.")
+            _say(f"Compiling {program.what}; {program.folder} is not writable, so every program has to do it again.")
             dispatcher.compile(module.SIGNATURE)
         else:
             dispatcher._cache = _numba_cache(dispatcher.py_func, kept)
@@ -89,12 +104,16 @@ def _load(program: Program) -> Callable[..., Any]:
                 dispatcher.compile(module.SIGNATURE)
                 program._stamp().touch()
     dispatcher.disable_compile()
+    _loaded.add(program)
     return dispatcher
 
 
 @cache
-def folder() -> Path:
+def folder(packages: tuple[str, ...] = ()) -> Path:
     """The folder for the code of these sources on this machine; it need not exist.
+
+    Args:
+        packages: the names of other packages that the code depends on.
 
     Raises:
         ModuleNotFoundError: Numba is not installed; the message says how to install it.
@@ -111,20 +130,29 @@ def folder() -> Path:
         *(f"{name} {version(name)}" for name in ("numpy", "numba", "llvmlite")),
     ):
         digest.update(part.encode() + b"\0")
-    for pattern in _SOURCES:
-        for path in sorted(_PACKAGE.glob(pattern)):
-            digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    sources = [(_PACKAGE, pattern) for pattern in _SOURCES]
+    sources += [(_package(name), "**/*.py") for name in packages]
+    for package, pattern in sources:
+        for path in sorted(package.glob(pattern)):
+            digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return user_cache_path("megaland_env", appauthor=False) / digest.hexdigest()[:24]
 
 
+def _package(name: str) -> Path:
+    """The folder of a package."""
+    spec = find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
 @contextmanager
-def _writable_folder() -> Iterator[Path | None]:
+def _writable_folder(path: Path) -> Iterator[Path | None]:
     """The folder, made if need be; ``None`` if it cannot be made.
 
     Raises:
         CacheError: somebody else may write to it.
     """
-    path = folder()
     try:
         for made in (path.parent, path):
             made.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -148,10 +176,15 @@ def _check_private(path: Path) -> None:
         )
 
 
-def remove_old_folders() -> None:
-    """Remove the folders of other versions, except the latest few."""
+def remove_old_folders(programs: Iterable[Program] = ()) -> None:
+    """Remove the folders of other versions, except the latest few.
+
+    Args:
+        programs: those whose folders are kept, beside that of the programs of this package.
+    """
     here = folder()
-    others = [path for path in here.parent.glob("*") if path != here and path.is_dir()]
+    used = {here, *(program.folder for program in programs)}
+    others = [path for path in here.parent.glob("*") if path not in used and path.is_dir()]
     for path in sorted(others, key=lambda path: path.stat().st_mtime)[:-_FOLDERS_KEPT]:
         shutil.rmtree(path, ignore_errors=True)
 

@@ -68,6 +68,17 @@ class CompiledEngine:
         self._log = _NO_LOG
         self._play = RULES.load()
 
+    def for_copy(self, state: GameState) -> CompiledEngine:
+        """The same engine for another state of the same configuration, which has no event log."""
+        engine = CompiledEngine.__new__(CompiledEngine)
+        vars(engine).update(vars(self))
+        engine._state = state
+        engine._options = self._options.copy()
+        engine._options[0], engine._options[-1] = state.num_games, 0
+        engine._named = np.zeros(state.num_games, np.uint8)
+        engine._log = _NO_LOG
+        return engine
+
     def __getstate__(self) -> dict[str, Any]:
         """What ``copy.deepcopy`` and pickle take: all but the compiled function."""
         return {name: value for name, value in vars(self).items() if name != "_play"}
@@ -128,6 +139,24 @@ class CompiledEngine:
         if numbers.shape != (count, self._state.num_players):
             return False
         return self._play_all(STEP, games, numbers, self._reward, rewards, margin_seen)
+
+    def call(self, program: Program, *arguments: Any) -> Any:
+        """Call another program on the games: one that takes what ``play`` takes to play a game without rewards.
+
+        Args:
+            program: its function may read and play the games, and must not log what happens.
+            *arguments: what the function takes after ``state_bytes``, ``options``, ``setting``, ``log``, ``named``,
+                ``rewards`` and ``margins_seen``.
+        """
+        return program.load()(
+            self._state.bytes,
+            self._options,
+            self._setting,
+            _NO_LOG,
+            self._named,
+            *self._no_rewards,
+            *arguments,
+        )
 
     def _run(self, what: int, games: Ints, numbers: Ints) -> None:
         done = self._play_all(what, _plain(games), numbers, NOT_PAID, *self._no_rewards)
