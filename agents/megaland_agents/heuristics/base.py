@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from megaland_agents.compiled.program import Code, as_limit, decide
 from megaland_env import Building, Decisions, Kind
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, JUMP, LEAVE, PASS, STAY, TRADE, TREASURE_FIRST
 from megaland_env.cards import BUILDING_COINS, NUM_BUILDINGS, NUM_TREASURES, TREASURE_COPIES
@@ -50,7 +51,7 @@ LASTING_COINS = np.array([COINS_PER_ROUND.get(building, 0.0) for building in Bui
 """(23,) ``COINS_PER_ROUND`` of all buildings, in the order of C6."""
 
 # Of two treasures held equally often, the commoner one is given away and the rarer one kept. Rank 0 is the rarest.
-_COMMONNESS = np.argsort(np.argsort(TREASURE_COPIES, kind="stable"), kind="stable").astype(np.int16)
+COMMONNESS = np.argsort(np.argsort(TREASURE_COPIES, kind="stable"), kind="stable").astype(np.int16)
 _NEVER = np.int16(-32_000)
 TREASURES = slice(TREASURE_FIRST, TREASURE_FIRST + NUM_TREASURES)
 HEARTS = slice(HEART_FIRST, HEART_FIRST + NUM_TREASURES)
@@ -79,8 +80,17 @@ class HeuristicAgent(ABC):
             Kind.STORE: self._keep,
         }
 
+    def compiled(self) -> Code | None:
+        """What compiled code needs to play like this agent; ``None`` if it cannot, as for most subclasses."""
+        return None
+
     def act(self, decisions: Decisions) -> Actions:
         """(M,) actions."""
+        code = self.compiled()
+        chosen = decide(code, decisions) if code else None
+        return self._act(decisions) if chosen is None else chosen
+
+    def _act(self, decisions: Decisions) -> Actions:
         actions = np.full(len(decisions), PASS, np.uint8)
         kinds = decisions.kind
         for kind in np.flatnonzero(np.bincount(kinds)):
@@ -139,6 +149,11 @@ class RiskAgent(HeuristicAgent):
         self.risk = risk
         self.jump_risk = jump_risk
 
+    def _code(self, agent: int, worth: npt.NDArray[np.float32], *own: float) -> Code:
+        """What compiled code needs: the number of the agent, its values of buildings, and its own parameters."""
+        parameters = np.array([as_limit(self.risk), as_limit(self.jump_risk), *own], np.float64)
+        return Code(agent, parameters, worth.reshape(-1))
+
     def _run(self, decisions: Decisions) -> Actions:
         return np.where(decisions.view.fall_chance[:, 0] > self.risk, LEAVE, STAY).astype(np.uint8)
 
@@ -184,7 +199,7 @@ def most_held(
     held: npt.NDArray[Any], allowed: npt.NDArray[np.bool_], common_first: bool = True
 ) -> npt.NDArray[np.int64]:
     """(m,) the type held most (m, 6) among the allowed ones (m, 6); ties go to the commonest, or to the rarest."""
-    rank = _COMMONNESS if common_first else NUM_TREASURES - 1 - _COMMONNESS
+    rank = COMMONNESS if common_first else NUM_TREASURES - 1 - COMMONNESS
     order = held.astype(np.int16) * NUM_TREASURES + rank
     chosen: npt.NDArray[np.int64] = np.where(allowed, order, _NEVER).argmax(axis=1)
     return chosen

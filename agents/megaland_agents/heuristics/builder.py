@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from megaland_agents.compiled.program import BUILDER, Code
 from megaland_agents.heuristics.base import LASTING_COINS, Actions, RiskAgent, best_building, best_heart, check_number
 from megaland_env import Decisions
 from megaland_env.actions import PASS
@@ -35,6 +36,10 @@ class BuilderAgent(RiskAgent):
         first = 100  # weight of the criterion that decides first: larger than any value of the other one
         early = first * LASTING_COINS + BUILDING_COINS
         self._worth = np.stack([early, LASTING_COINS + first * BUILDING_COINS]).astype(np.float32)
+
+    def compiled(self) -> Code | None:
+        """What compiled code needs to play like this agent."""
+        return self._code(BUILDER, self._worth, self.late) if type(self) is BuilderAgent else None
 
     def _buy(self, decisions: Decisions) -> Actions:
         late = decisions.view.coins.max(axis=1) >= self.late

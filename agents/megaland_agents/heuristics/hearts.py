@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from megaland_agents.compiled.program import HEARTS, Code
 from megaland_agents.heuristics.base import (
     TREASURES,
     Actions,
@@ -48,6 +49,10 @@ class HeartsAgent(RiskAgent):
         check_number("heart_rounds", heart_rounds, "rounds")
         self.heart_rounds = heart_rounds
         self._worth = building_worth(_HORIZON)
+
+    def compiled(self) -> Code | None:
+        """What compiled code needs to play like this agent."""
+        return self._code(HEARTS, self._worth, self.heart_rounds) if type(self) is HeartsAgent else None
 
     def _early(self, decisions: Decisions) -> npt.NDArray[np.bool_]:
         early: npt.NDArray[np.bool_] = decisions.view.round <= self.heart_rounds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from megaland_agents.compiled.program import SAVER, Code
 from megaland_agents.heuristics.base import Actions, RiskAgent, best_building, best_heart, building_worth, check_number
 from megaland_env import Decisions
 from megaland_env.actions import LEAVE, PASS, STAY
@@ -41,6 +42,10 @@ class SaverAgent(RiskAgent):
         self.dear = dear
         self._is_dear = dear <= BUILDING_COSTS
         self._worth = building_worth(_HORIZON)
+
+    def compiled(self) -> Code | None:
+        """What compiled code needs to play like this agent."""
+        return self._code(SAVER, self._worth, self.enough, self.dear) if type(self) is SaverAgent else None
 
     def _run(self, decisions: Decisions) -> Actions:
         view = decisions.view

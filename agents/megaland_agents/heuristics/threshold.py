@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from megaland_agents.compiled.program import THRESHOLD, Code
 from megaland_agents.heuristics.base import Actions, RiskAgent, best_building, best_heart, building_worth, check_number
 from megaland_env import Decisions
 from megaland_env.actions import PASS
@@ -44,6 +45,10 @@ class ThresholdAgent(RiskAgent):
         self.heart_rounds = heart_rounds
         self.horizon = horizon
         self._worth = building_worth(horizon)
+
+    def compiled(self) -> Code | None:
+        """What compiled code needs to play like this agent."""
+        return self._code(THRESHOLD, self._worth, self.heart_rounds) if type(self) is ThresholdAgent else None
 
     def _buy(self, decisions: Decisions) -> Actions:
         rounds = decisions.view.round

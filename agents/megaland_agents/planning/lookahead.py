@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from megaland_agents.heuristics.base import check_number
+from megaland_agents.compiled.program import roll_out
+from megaland_agents.heuristics.base import HeuristicAgent, check_number
 from megaland_agents.planning.win_chance import win_chances
 from megaland_env import NUM_ACTIONS, Decisions, Kind, MegalandGames
 from megaland_env.actions import STAY
@@ -118,9 +119,12 @@ class LookaheadAgent:
 
     def _play(self, games: MegalandGames, seats: Ints, actions: Ints) -> Values:
         """(G,) values, for ``seats`` (G,), of roll-outs in which these seats begin with ``actions`` (G,)."""
+        stop = games.rounds + self.horizon
+        code = self.policy.compiled() if isinstance(self.policy, HeuristicAgent) else None
+        if code and roll_out(code, games, seats, actions, stop):
+            return _worth(games, np.arange(games.num_games), seats)
         values = np.empty(games.num_games)
         which = np.arange(games.num_games)  # positions, among the G games, of those still being played
-        stop = games.rounds + self.horizon
         decisions = games.decisions()
         answers = np.array(self.policy.act(decisions))
         own = decisions.seat == seats[decisions.game]

@@ -6,16 +6,15 @@ values and the exact solution of the level run (run_solver.py). The agent uses n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from megaland_agents.compiled.program import PLANNER, Code
 from megaland_agents.heuristics.base import Actions, HeuristicAgent, most_held
-from megaland_agents.planning.run_solver import TOLERANCE, RunModel, solve
-from megaland_agents.planning.valuation import MOST_TOKEN_WORTH, Counts, Floats, Numbers, Valuation
+from megaland_agents.planning.run_limits import JUMPING, LEAVING, LIMITS, MOST_COPIES, MOST_TOKENS, pack, token_steps
+from megaland_agents.planning.valuation import Counts, Floats, Numbers, Valuation
 from megaland_env import Building, Decisions, View
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, JUMP, LEAVE, PASS, STAY
 from megaland_env.cards import (
@@ -27,17 +26,10 @@ from megaland_env.cards import (
     NUM_LEVEL_CARDS,
     NUM_TREASURES,
     RABBIT_CARROTS,
-    TEMPLE_COINS,
     Treasure,
 )
 
-_UNIT = 0.5  # unit of the solver: half the mean value of a draw
-_DRAW = (0.0, 1 / 3, 1 / 3, 1 / 3)  # probabilities that a draw is worth 0, 1, 2, 3 units; the mean is 2
-_TRADE = (0.0, 0.0, 0.0, 0.0, 1.0)  # trading three carrots gains about as much as one more draw
-_MOST_TOKENS = 2
-_MOST_CARRIED = 28  # units
-_TOKEN_STEP = 0.25  # the value of a token is rounded to these steps, which limits the number of solutions
-_MOST_COPIES = 2  # Temples or Bazaars in the solver; more are treated as two
+_CARD_BITS = 1 << np.arange(NUM_LEVEL_CARDS)
 
 
 class PlannerAgent(HeuristicAgent):
@@ -84,6 +76,12 @@ class PlannerAgent(HeuristicAgent):
         }
         given = {name: number for name, number in changes.items() if number is not None}
         self._numbers = replace(Numbers() if numbers is None else numbers, **given)  # type: ignore[arg-type]
+        flat = self._numbers.flat()
+        self._code = None if flat is None else Code(PLANNER, np.array([token_steps(self._numbers.token)]), flat)
+
+    def compiled(self) -> Code | None:
+        """What compiled code needs to play like this agent."""
+        return self._code if type(self) is PlannerAgent else None
 
     def numbers(self, decisions: Decisions) -> Numbers:
         """Return the parameters for these decisions. Tuning overrides this, to play many variants in one batch."""
@@ -94,12 +92,12 @@ class PlannerAgent(HeuristicAgent):
     def _run(self, decisions: Decisions) -> Actions:
         numbers = self.numbers(decisions)
         situation = _Situation(decisions, numbers)
-        limit = situation.look_up("leave") * np.asarray(numbers.boldness, np.float32)
+        limit = situation.look_up(LEAVING) * np.asarray(numbers.boldness, np.float32)
         return np.where(situation.carried < limit, STAY, LEAVE).astype(np.uint8)
 
     def _jump(self, decisions: Decisions) -> Actions:
         situation = _Situation(decisions, self.numbers(decisions))
-        return np.where(situation.carried > situation.look_up("jump"), JUMP, PASS).astype(np.uint8)
+        return np.where(situation.carried > situation.look_up(JUMPING), JUMP, PASS).astype(np.uint8)
 
     # ------------------------------------------------------------------------------------------------- the purchases
 
@@ -162,24 +160,23 @@ class _Situation:
         self.carried = (gain - spared + hospitals) / draw
 
         self._at = ((view.unseen.T * _CARD_BITS[:, None]).sum(axis=0) * (MAX_HEARTS + 1) + view.hearts.T[0]) * (
-            _MOST_TOKENS + 1
-        ) + np.minimum(view.jumps.T[0], _MOST_TOKENS)
-        self._key = _pack(
+            MOST_TOKENS + 1
+        ) + np.minimum(view.jumps.T[0], MOST_TOKENS)
+        self._key = pack(
             own[Building.SOAP_MAKERS] > 0,
-            np.minimum(own[Building.TEMPLE_OF_ZOZ], _MOST_COPIES),
-            np.minimum(bazaars, _MOST_COPIES) * ~pays_bazaar,
+            np.minimum(own[Building.TEMPLE_OF_ZOZ], MOST_COPIES),
+            np.minimum(bazaars, MOST_COPIES) * ~pays_bazaar,
             brought[Treasure.CARROT] >= RABBIT_CARROTS,
             # A token has no value in the last round.
-            np.where(values.nights < 1.5, 0, np.rint(np.asarray(numbers.token) / _TOKEN_STEP)),
+            np.where(values.nights < 1.5, 0, token_steps(numbers.token)),
         )
 
-    def look_up(self, what: str) -> Floats:
-        """(M,) value carried, in draws, from which it is better to ``"leave"``, or to ``"jump"``."""
+    def look_up(self, what: int) -> Floats:
+        """(M,) value carried, in draws, from which it is better to leave (``LEAVING``), or to jump (``JUMPING``)."""
         found = np.empty(self._at.size, np.float32)
         for key in np.flatnonzero(np.bincount(self._key)):
             rows = np.flatnonzero(self._key == key)
-            table: Floats = getattr(_limits(int(key)), what)
-            found[rows] = table.take(self._at[rows])
+            found[rows] = LIMITS.table(int(key), what).take(self._at[rows])
         return found
 
 
@@ -202,66 +199,3 @@ def _neighbours_hospitals(view: View) -> npt.NDArray[np.uint8]:
     others = view.buildings.T[Building.HOSPITAL, 1:]
     neighbours: npt.NDArray[np.uint8] = others[0] + others[-1] if len(others) > 1 else others[0]
     return neighbours
-
-
-@dataclass(frozen=True, eq=False)
-class _Limits:
-    """Values carried, in draws, from which it is better to leave or to jump: flattened (1024, 9, tokens)."""
-
-    leave: Floats
-    jump: Floats
-
-
-_KEYS = (2, _MOST_COPIES + 1, _MOST_COPIES + 1, 2, round(MOST_TOKEN_WORTH / _TOKEN_STEP) + 1)
-_CARD_BITS = 1 << np.arange(NUM_LEVEL_CARDS)
-
-
-def _pack(*parts: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    return np.ravel_multi_index(tuple(part.astype(np.int64) for part in parts), _KEYS)
-
-
-@lru_cache(maxsize=1024)
-def _limits(key: int) -> _Limits:
-    soap, temples, bazaars, carrots, token = (int(part) for part in np.unravel_index(key, _KEYS))
-    coin = 1 / _UNIT  # units: a coin is worth about as much as a draw
-    solution = solve(
-        RunModel(
-            draw=_DRAW,
-            trade=_TRADE if carrots else (),
-            soap_makers=bool(soap),
-            serpent=TEMPLE_COINS * temples * coin,
-            bazaar=BAZAAR_COINS * bazaars * coin,
-            bazaar_at=round(BAZAAR_TREASURES / _UNIT),
-            token=token * _TOKEN_STEP * coin,
-            most_tokens=_MOST_TOKENS,
-            most_carried=_MOST_CARRIED,
-        )
-    )
-    return _Limits(
-        leave=_last_above(solution.stay - solution.leave) * np.float32(_UNIT),
-        jump=_first_above(solution.jump - solution.walk) * np.float32(_UNIT),
-    )
-
-
-def _last_above(gain: npt.NDArray[np.float64]) -> Floats:
-    """Return, flattened, the largest value carried with a positive gain, interpolated; infinity if that is the last."""
-    above = gain > TOLERANCE
-    last = gain.shape[-1] - 1 - above[..., ::-1].argmax(axis=-1)
-    here = np.take_along_axis(gain, last[..., None], -1)[..., 0]
-    after = np.take_along_axis(gain, np.minimum(last + 1, gain.shape[-1] - 1)[..., None], -1)[..., 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        limit = last + here / (here - after)
-    limit[last == gain.shape[-1] - 1] = np.inf
-    limit[~above.any(axis=-1)] = -np.inf
-    flat: Floats = limit.astype(np.float32).reshape(-1)
-    return flat
-
-
-def _first_above(gain: npt.NDArray[np.float64]) -> Floats:
-    """Return, flattened, the smallest value carried with a positive gain; -inf if it is the first, inf if none has."""
-    above = gain > TOLERANCE
-    first = above.argmax(axis=-1)
-    limit = np.where(first == 0, -np.inf, first - 0.5)
-    limit[~above.any(axis=-1)] = np.inf
-    flat: Floats = limit.astype(np.float32).reshape(-1)
-    return flat

@@ -111,13 +111,13 @@ MOST = 100.0  # bound of the other numbers, far above reasonable values
 LAYERS = 4  # hands with more than four of a type are rare when buying, and a fifth layer adds little
 _COSTS = range(1, NUM_TREASURES + 1)
 _OF_COST = [np.flatnonzero(cost == BUILDING_COSTS) for cost in _COSTS]
-_PAYS_TONIGHT = np.isin(np.arange(NUM_BUILDINGS), [*MOON_COINS, Building.FISHING_POND])
+PAYS_TONIGHT = np.isin(np.arange(NUM_BUILDINGS), [*MOON_COINS, Building.FISHING_POND])
 _IS_STAR = np.isin(np.arange(NUM_BUILDINGS), STAR_BUILDINGS)
 _IS_NORMAL = np.isin(np.arange(NUM_BUILDINGS), NORMAL_BUILDINGS)
-_IS_SMITHED = np.isin(BUILDING_COSTS, SMITHY_COSTS)
-_HEART_COST = np.array([HEART_COSTS.get(heart + 1, 99) for heart in range(MAX_HEARTS + 1)], np.int8)
+IS_SMITHED = np.isin(BUILDING_COSTS, SMITHY_COSTS)
+HEART_COST = np.array([HEART_COSTS.get(heart + 1, 99) for heart in range(MAX_HEARTS + 1)], np.int8)
 _NIGHTS = np.array(NIGHTS_LEFT, np.float32)
-_NOTHING = np.float32(-1e6)  # value of a purchase that is not possible
+NOTHING = np.float32(-1e6)  # value of a purchase that is not possible
 _ANY_NUMBER = 100  # wild eggs are not limited
 
 
@@ -173,6 +173,26 @@ class Numbers:
             if not (number.dtype.kind in "iuf" and (number >= 0).all() and (number <= highest).all()):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be from 0 to {highest}")
 
+    def flat(self) -> Floats | None:
+        """(38,) the parameters as compiled code takes them (compiled/valuation.py); ``None`` if rows have their own."""
+        parts = [
+            _floats(part)
+            for part in (
+                self.income,
+                self.heart_income,
+                discounts(self.discount),
+                self.pace,
+                self.token,
+                self.store,
+                self.boldness,
+                self.smooth,
+                self.spite,
+            )
+        ]
+        if max(part.ndim for part in parts[:3]) > 1 or max(part.ndim for part in parts[3:]) > 0:
+            return None
+        return np.concatenate([part.reshape(-1) for part in parts])
+
 
 class Valuation:
     """Values of buildings, hearts and hands for the deciding seat of each row, in coins.
@@ -191,20 +211,20 @@ class Valuation:
         self.nights = _NIGHTS.take(np.minimum(view.coins.max(axis=1), WINNING_COINS)) * _floats(numbers.pace)
         later = np.maximum(self.nights - 1, 0)
 
-        worth = np.where(_PAYS_TONIGHT[:, None], self.nights, later)
+        worth = np.where(PAYS_TONIGHT[:, None], self.nights, later)
         worth *= _floats(numbers.income).reshape(NUM_BUILDINGS, -1)
         worth += BUILDING_COINS[:, None].astype(np.float32)
         worth[BUILDING_JUMPS > 0] += 2 * _floats(numbers.token) * np.minimum(later, 1)
         worth[_IS_NORMAL] += own[Building.HALL_OF_ELDERS] * np.float32(HALL_COINS)
         worth[_IS_STAR] += own[Building.TOLL_BOOTH] * np.float32(TOLL_COINS)
-        worth[_IS_SMITHED] += own[Building.SMITHY] * np.float32(SMITHY_COINS)
+        worth[IS_SMITHED] += own[Building.SMITHY] * np.float32(SMITHY_COINS)
         for once in (Building.SOAP_MAKERS, Building.OSTRICH_RANCH):  # a second copy has no effect (C8, B3)
             worth[once] *= own[once] == 0
         on_sale = (view.supply.T > 0) & ~view.bought.T
-        self.building = np.where(on_sale, worth, _NOTHING)
+        self.building = np.where(on_sale, worth, NOTHING)
 
         hearts = view.max_hearts.T[0]
-        self.heart_cost = _HEART_COST.take(hearts)
+        self.heart_cost = HEART_COST.take(hearts)
         income = np.broadcast_to(
             _floats(numbers.heart_income).reshape(MAX_HEARTS - START_HEARTS, -1),
             (MAX_HEARTS - START_HEARTS, later.size),
@@ -212,7 +232,7 @@ class Valuation:
         next_heart = np.minimum(hearts, MAX_HEARTS - 1) - START_HEARTS
         self.heart = income[next_heart, np.arange(later.size)] * later
         self.heart += own[Building.HOTEL] * np.float32(HOTEL_COINS)
-        self.heart[(hearts >= MAX_HEARTS) | (view.heart_supply == 0)] = _NOTHING
+        self.heart[(hearts >= MAX_HEARTS) | (view.heart_supply == 0)] = NOTHING
 
         # A treasure that is not spent can be stored if there is a building to store it in (N2).
         self._stored = _floats(numbers.store) * np.minimum(later, 1) * (own.sum(axis=0) > 0)
@@ -220,10 +240,10 @@ class Valuation:
         for of_cost in _OF_COST:
             ranked = np.sort(self.building[of_cost], axis=0)
             best.append(ranked[-1])
-            second.append(ranked[-2] if len(ranked) > 1 else np.full_like(ranked[-1], _NOTHING))
+            second.append(ranked[-2] if len(ranked) > 1 else np.full_like(ranked[-1], NOTHING))
         self._best, self._second = best, second
         self.spend = self._knapsack(best)
-        self._discounts = [_floats(numbers.discount) ** layer for layer in range(LAYERS)]
+        self._discounts = discounts(numbers.discount)
         self._wild = _wild_rights(view, own)
         self._rows = np.arange(len(decisions))
 
@@ -286,6 +306,11 @@ def _wild_rights(view: View, own: npt.NDArray[np.uint8]) -> list[tuple[Treasure,
         (Treasure.CARROT, own[Building.ROOT_MARKET] - view.carrots_used.T[0]),
     )
     return [(treasure, number.astype(np.int8)) for treasure, number in rights if number.any()]
+
+
+def discounts(discount: Number) -> list[Any]:
+    """The factor on the value of each layer."""
+    return [_floats(discount) ** layer for layer in range(LAYERS)]
 
 
 def _floats(numbers: Any) -> Floats:

@@ -10,9 +10,12 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
+from megaland_agents.compiled import program as agents
+from megaland_env import warm_up as env
 from megaland_env.engine.compiled.cache import folder, remove_old_folders
-from megaland_env.warm_up import PROGRAMS
 from megaland_experiments.shared.output import say
+
+PROGRAMS = (*env.PROGRAMS, *agents.PROGRAMS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +30,6 @@ def run(arguments: argparse.Namespace) -> int:
         program.load()
         took = f"loaded in {perf_counter() - began:.1f} s" if ready else f"compiled in {perf_counter() - began:.0f} s"
         say(f"{program.what}: {took}")
-    remove_old_folders()
-    say(f"The code is in {folder()}")
+    remove_old_folders(PROGRAMS)
+    say(f"The code is in {folder().parent}")
     return 0
