@@ -28,7 +28,8 @@ import numpy.typing as npt
 
 from megaland_env.checks import check_seed
 from megaland_env.decisions import Decisions
-from megaland_env.engine import bits
+from megaland_env.engine import bits, rng
+from megaland_env.game import MegalandGames
 
 ENTRY_POINT_GROUP = "megaland.agents"
 
@@ -83,9 +84,26 @@ class RandomAgent:
 
 def random_legal(decisions: Decisions, seed: int = 0) -> npt.NDArray[np.uint8]:
     """(M,) legal actions, drawn uniformly with the randomness of the deciding seat."""
+    engine = decisions._fresh()._compiled
+    chosen = engine.choose(decisions.game, decisions.seat, np.uint64(rng.agent_key(seed))) if engine else None
+    if chosen is not None:
+        return chosen
     legal = decisions.legal_bits
     position = decisions.random(1, seed=seed)[:, 0] * np.bitwise_count(legal)
     return bits.nth_member(legal, position.astype(np.uint64))
+
+
+def random_actions(games: MegalandGames, seed: int = 0) -> npt.NDArray[Any]:
+    """(N, P) actions for ``MegalandGames.step``: those of ``random_legal`` for all pending decisions, in one call.
+
+    Raises:
+        ValueError: no game was ever started.
+    """
+    games._need_games()
+    if games._compiled:
+        return games._compiled.choose_all(np.uint64(rng.agent_key(seed)))
+    decisions = games.decisions()
+    return games.scatter(decisions, random_legal(decisions, seed))
 
 
 def agent_names() -> list[str]:

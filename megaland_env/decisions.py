@@ -7,7 +7,6 @@ from ``random``, and plans on the games of ``fork``, which have seeds of their o
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -58,6 +57,32 @@ _AT_SEAT = {
 }
 
 
+_Made = TypeVar("_Made")
+
+
+class lazy_array(Generic[_Made]):
+    """A ``cached_property`` without the lock of Python 3.11, which takes as long as a small NumPy call."""
+
+    def __init__(self, make: Callable[[Any], _Made]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, view: None, owner: type) -> lazy_array[_Made]: ...
+
+    @overload
+    def __get__(self, view: object, owner: type) -> _Made: ...
+
+    def __get__(self, view: object | None, owner: type) -> Any:
+        if view is None:
+            return self
+        made = vars(view)[self._name] = self._make(view)
+        return made
+
+
 class Decisions:
     """M rows of a game and a seat each, valid until the games move.
 
@@ -73,7 +98,6 @@ class Decisions:
         self._version = games._version
         self.game = game
         self.seat = seat
-        self._at = seat * games.num_games + game
 
     def __len__(self) -> int:
         return int(self.game.size)
@@ -96,24 +120,32 @@ class Decisions:
         """Number of players (P)."""
         return self._games.num_players
 
-    @cached_property
+    @lazy_array
+    def _at(self) -> Ints:
+        """(M,) the position in a flattened (P, N) array."""
+        at: Ints = self.seat * self._games.num_games + self.game
+        return at
+
+    @lazy_array
     def kind(self) -> Bytes:
         """(M,) the ``Kind`` of each decision; ``NONE`` for a seat that is not active."""
         state = self._state
         kind: Bytes = state.kind.take(self.game) * state.active.take(self._at)
         return kind
 
-    @cached_property
+    @lazy_array
     def legal_bits(self) -> Words:
         """(M,) the legal actions as words, bit a for action a; faster to work with than ``legal`` (see bits.py)."""
         return self._state.legal.take(self._at)
 
-    @cached_property
+    @lazy_array
     def legal(self) -> Bools:
         """(M, 40) the legal actions; exactly PASS for a seat that is not active."""
-        return bits.members(self.legal_bits, NUM_ACTIONS)
+        engine = self._fresh()._compiled
+        legal = engine.masks(self.game, self.seat) if engine else None
+        return bits.members(self.legal_bits, NUM_ACTIONS) if legal is None else legal
 
-    @cached_property
+    @lazy_array
     def view(self) -> View:
         """The public state as seen from the deciding seats."""
         return View(self)
@@ -166,32 +198,6 @@ class Decisions:
         kinds = np.bincount(self.kind, minlength=len(Kind))
         named = ", ".join(f"{kinds[kind]} {kind.label}" for kind in Kind if kinds[kind])
         return f"<Decisions: {len(self)} rows ({named})>"
-
-
-_Made = TypeVar("_Made")
-
-
-class lazy_array(Generic[_Made]):
-    """A ``cached_property`` without the lock of Python 3.11, which takes as long as a small NumPy call."""
-
-    def __init__(self, make: Callable[[Any], _Made]) -> None:
-        self._make = make
-        self.__doc__ = make.__doc__
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, view: None, owner: type) -> lazy_array[_Made]: ...
-
-    @overload
-    def __get__(self, view: object, owner: type) -> _Made: ...
-
-    def __get__(self, view: object | None, owner: type) -> Any:
-        if view is None:
-            return self
-        made = vars(view)[self._name] = self._make(view)
-        return made
 
 
 class View:

@@ -190,7 +190,7 @@ class MegalandGames:
     def legal(self) -> Bools:
         """(N, P, 40) the legal actions of every seat; exactly PASS for a seat that is not active."""
         self._need_games()
-        return bits.members(self._state.legal.T, NUM_ACTIONS)
+        return self._compiled.all_masks() if self._compiled else bits.members(self._state.legal.T, NUM_ACTIONS)
 
     @property
     def first_player(self) -> npt.NDArray[np.int8]:
@@ -334,6 +334,8 @@ class MegalandGames:
             ValueError: no game was ever started.
         """
         self._need_games()
+        if self._compiled:
+            return Decisions(self, *self._compiled.pending())
         active = self._state.active
         seats = np.repeat(np.arange(self.num_players), [np.count_nonzero(row) for row in active])
         return Decisions(self, indices_where(active.reshape(-1)) - seats * self.num_games, seats)

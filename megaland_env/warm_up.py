@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from megaland_env.engine.compiled import programs
 from megaland_env.engine.compiled.cache import Program
-from megaland_env.engine.compiled.engine import RULES
 
-PROGRAMS: tuple[Program, ...] = (RULES,)
+PROGRAMS: tuple[Program, ...] = programs.PROGRAMS

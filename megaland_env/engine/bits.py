@@ -16,9 +16,9 @@ from megaland_env.engine import piles
 
 _LITTLE_ENDIAN = np.dtype("<u8")
 _1, _2, _3, _4, _8, _255 = (constant(n, np.uint64) for n in (1, 2, 3, 4, 8, 255))
-_PAIRS = constant(0x5555555555555555, np.uint64)
-_FOURS = constant(0x3333333333333333, np.uint64)
-_BYTES = constant(0x0F0F0F0F0F0F0F0F, np.uint64)
+PAIRS = constant(0x5555555555555555, np.uint64)
+FOURS = constant(0x3333333333333333, np.uint64)
+BYTES = constant(0x0F0F0F0F0F0F0F0F, np.uint64)
 _PLACES = (1 << np.arange(8)).astype(np.uint8)[:, None]
 _FEW = 64
 """For at most this many sets it is faster to list all members than to find one by arithmetic."""
@@ -33,7 +33,7 @@ def _nth_bit_table(width: int) -> Bytes:
     return table
 
 
-_NTH_BIT_OF_BYTE = _nth_bit_table(8).reshape(-1)
+NTH_BIT_OF_BYTE = _nth_bit_table(8).reshape(-1)
 NTH_BIT_OF_TEN = _nth_bit_table(10)
 """(1024, 10) for the ten level cards: the card that is the n-th of a set."""
 
@@ -52,15 +52,15 @@ def nth_member(words: Words, n: Words) -> Bytes:
         return numbers.take(before + n)
     # The number of members in each byte, by adding neighbouring bits, as a population count does.
     counts = words >> _1
-    counts &= _PAIRS
+    counts &= PAIRS
     np.subtract(words, counts, out=counts)
     quads = counts >> _2
-    quads &= _FOURS
-    counts &= _FOURS
+    quads &= FOURS
+    counts &= FOURS
     counts += quads
     np.right_shift(counts, _4, out=quads)
     counts += quads
-    counts &= _BYTES
+    counts &= BYTES
     # The member is in the byte at which the running total exceeds n. Then find its position in that byte.
     totals = piles.running_totals(counts)
     whole_bytes = piles.card_at(totals, n)
@@ -73,7 +73,7 @@ def nth_member(words: Words, n: Words) -> Bytes:
     byte <<= _3
     byte += n
     byte -= totals
-    place = _NTH_BIT_OF_BYTE.take(byte.view(np.int64))
+    place = NTH_BIT_OF_BYTE.take(byte.view(np.int64))
     place += whole_bytes << 3
     return place
 

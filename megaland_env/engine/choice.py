@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from megaland_env.engine.compiled.cache import suggest_warm_up
-from megaland_env.engine.compiled.engine import RULES
+from megaland_env.engine.compiled.programs import PROGRAMS
 from megaland_env.extras import is_installed
 
 ENGINES = ("auto", "numpy", "compiled")
@@ -28,7 +28,7 @@ def plays_compiled(engine: str) -> bool:
         return engine == "compiled"
     if not is_installed("numba"):
         return False
-    if RULES.is_cached():
+    if all(program.is_cached() for program in PROGRAMS):
         return True
     suggest_warm_up()
     return False

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from megaland_env.arrays import Bytes, Floats, Ints, Words
+from megaland_env.actions import NUM_ACTIONS
+from megaland_env.arrays import Bools, Bytes, Floats, Ints, Words
 from megaland_env.engine.compiled import threads
-from megaland_env.engine.compiled.cache import Program
+from megaland_env.engine.compiled.programs import CHOICES, MASKS, PENDING, RULES
 from megaland_env.engine.events import EventColumns, EventLog
 from megaland_env.engine.rules.flow import Moves
 from megaland_env.engine.rules.setup import copies_of, markets
 from megaland_env.engine.state import GameState
-
-RULES = Program("rules", "megaland_env.engine.compiled.kernel", "play", "the rules")
 
 # What to do, and which reward is paid: kernel.py and payout.py import these.
 STEP, BEGIN, GO_ON = range(3)
@@ -28,6 +27,9 @@ ROOM_FOR_A_STEP = 1 << 16
 _LOG_SIZE = 1 << 18
 _NO_LOG = np.zeros(1, np.int32)
 _EVERYONE = np.empty(0, np.int64)
+_NOBODY = np.empty(0, np.int64)
+_NO_CHOICES = np.empty(0, np.uint8)
+_NO_ACTIONS = np.empty((0, 1), np.int64)
 _COLUMNS = len(EventColumns._fields)
 
 
@@ -157,6 +159,51 @@ class CompiledEngine:
             *self._no_rewards,
             *arguments,
         )
+
+    # ---------------------------------------------------------------------------------------------- reading
+
+    @property
+    def memory(self) -> tuple[Bytes, Ints]:
+        """What compiled functions that read the games take first: ``GameState.bytes``, and the options."""
+        return self._state.bytes, self._options
+
+    def pending(self) -> tuple[Ints, Ints]:
+        """(M,) the game and (M,) the seat of each active seat, ordered by seat and then by game."""
+        rows = np.empty((2, np.count_nonzero(self._state.active)), np.int64)
+        PENDING.load()(*self.memory, rows)
+        return rows[0], rows[1]
+
+    def masks(self, games: Ints, seats: Ints) -> Bools | None:
+        """(M, 40) the legal actions of some seats (M,) of some games (M,); ``None`` if one is out of range."""
+        masks = np.empty((len(games), NUM_ACTIONS), np.bool_)
+        return masks if MASKS.load()(*self.memory, games, seats, masks) else None
+
+    def all_masks(self) -> Bools:
+        """(N, P, 40) the legal actions of all seats."""
+        state = self._state
+        masks = np.empty((state.num_games * state.num_players, NUM_ACTIONS), np.bool_)
+        MASKS.load()(*self.memory, _NOBODY, _NOBODY, masks)
+        return masks.reshape(state.num_games, state.num_players, NUM_ACTIONS)
+
+    def choose(self, games: Ints, seats: Ints, agent_key: np.uint64) -> Bytes | None:
+        """(M,) random legal actions of some seats (M,) of some games (M,); ``None`` if one is out of range."""
+        chosen = np.empty(len(games), np.uint8)
+        done = CHOICES.load()(*self.memory, agent_key, games, seats, chosen, _NO_ACTIONS, 0)
+        return chosen if done else None
+
+    def choose_all(self, agent_key: np.uint64) -> Ints:
+        """(N, P) random legal actions of all active seats, and PASS for the others."""
+        state = self._state
+        actions = np.empty((state.num_games, state.num_players), np.int64)
+        choose = CHOICES.load()
+
+        def work(start: int, stop: int) -> None:
+            choose(*self.memory, agent_key, _NOBODY, _NOBODY, _NO_CHOICES, actions[start:stop], start)
+
+        threads.in_slices(state.num_games, work)
+        return actions
+
+    # ---------------------------------------------------------------------------------------------- calls
 
     def _run(self, what: int, games: Ints, numbers: Ints) -> None:
         done = self._play_all(what, _plain(games), numbers, NOT_PAID, *self._no_rewards)

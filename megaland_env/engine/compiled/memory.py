@@ -28,6 +28,8 @@ from numba.core.extending import intrinsic, models, register_model
 from numba.core.imputils import lower_builtin, lower_getattr_generic
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 
+from megaland_env.arrays import Ints
+from megaland_env.engine.compiled.compiling import compiled
 from megaland_env.engine.state import FIELDS, Field, GameState, places
 
 OPTIONS = (
@@ -168,7 +170,7 @@ class _Write(AbstractTemplate):
 @lower_builtin(operator.getitem, FieldType, types.Any)
 def _read(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     type_, index_type = sig.args
-    entry = _tagged(builder, builder.load(_entry(context, builder, type_, args[0], index_type, args[1])), type_.name)
+    entry = tagged(builder, builder.load(_entry(context, builder, type_, args[0], index_type, args[1])), type_.name)
     if type_.entry is types.boolean:
         return builder.icmp_unsigned("!=", entry, entry.type(0))
     if type_.entry is types.float32:
@@ -190,7 +192,7 @@ def _write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         value = builder.zext(value, pointer.type.pointee)
     elif value.type.width > width:
         value = builder.trunc(value, pointer.type.pointee)
-    _tagged(builder, builder.store(value, pointer), type_.name)
+    tagged(builder, builder.store(value, pointer), type_.name)
     return context.get_dummy_value()
 
 
@@ -218,7 +220,7 @@ def _entry(context: Any, builder: Any, type_: FieldType, value: Any, index_type:
     return _pointer(context, builder, type_, value, row, parts[-1])
 
 
-def _tagged(builder: Any, instruction: Any, name: str) -> Any:
+def tagged(builder: Any, instruction: Any, name: str) -> Any:
     """Tell LLVM that no entry of another name is the same memory."""
     module = builder.module
     root = module.add_metadata(["megaland"])
@@ -231,7 +233,7 @@ def _member(context: Any, builder: Any, value: Any, name: str) -> Any:
     """Load a member of the memory."""
     index = [member for member, _ in _MEMBERS].index(name)
     pointer = builder.gep(value, [ir.IntType(32)(0), ir.IntType(32)(index)], inbounds=True)
-    return _tagged(builder, builder.load(pointer), "member")
+    return tagged(builder, builder.load(pointer), "member")
 
 
 def _pointer(context: Any, builder: Any, type_: FieldType, value: Any, row: Any, game: Any) -> Any:
@@ -259,22 +261,38 @@ def _memory_of(typing_context: Any, state_bytes: Any, options: Any, log: Any, re
         rewards: (P, N) float32.
         margins_seen: (P, N) int16.
     """
-
-    def make(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        memory = cgutils.create_struct_proxy(_members_type)(context, builder)
-        arrays = [context.make_array(type_)(context, builder, arg) for type_, arg in zip(sig.args, args, strict=True)]
-        memory.data = arrays[0].data
-        memory.log = arrays[2].data
-        memory.rewards = builder.bitcast(arrays[3].data, memory.data.type)
-        memory.margins_seen = builder.bitcast(arrays[4].data, memory.data.type)
-        for i, name in enumerate(OPTIONS):
-            setattr(memory, name, builder.load(builder.gep(arrays[1].data, [ir.IntType(64)(i)])))
-        return memory._getpointer()
-
-    return signature(memory_type, state_bytes, options, log, rewards, margins_seen), make
+    return signature(memory_type, state_bytes, options, log, rewards, margins_seen), _make_memory
 
 
 memory_of: Callable[[Any, Any, Any, Any, Any], Memory] = intrinsic(_memory_of)
+
+
+def _memory_to_read(typing_context: Any, state_bytes: Any, options: Any) -> Any:
+    """Make a ``Memory`` for functions that only read the state: it has no log and no rewards."""
+    return signature(memory_type, state_bytes, options), _make_memory
+
+
+memory_to_read: Callable[[Any, Any], Memory] = intrinsic(_memory_to_read)
+
+
+def _make_memory(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    memory = cgutils.create_struct_proxy(_members_type)(context, builder)
+    arrays = [context.make_array(type_)(context, builder, arg) for type_, arg in zip(sig.args, args, strict=True)]
+    memory.data = arrays[0].data
+    for name, array in zip(("log", *OUTSIDE), arrays[2:], strict=False):
+        setattr(memory, name, builder.bitcast(array.data, getattr(memory, name).type))
+    for i, name in enumerate(OPTIONS):
+        setattr(memory, name, builder.load(builder.gep(arrays[1].data, [ir.IntType(64)(i)])))
+    return memory._getpointer()
+
+
+@compiled
+def all_in_range(memory: Memory, games: Ints, seats: Ints) -> bool:
+    """Whether there are all the games and seats (M,)."""
+    in_range = True
+    for i in range(len(games)):
+        in_range &= (0 <= games[i] < memory.num_games) & (0 <= seats[i] < memory.num_players)
+    return in_range
 
 
 def _clear(typing_context: Any, memory: Any, game: Any) -> Any:
@@ -291,7 +309,7 @@ def _clear(typing_context: Any, memory: Any, game: Any) -> Any:
             stride = _member(context, builder, args[0], "num_games")
             with cgutils.for_range(builder, rows) as loop:
                 pointer = builder.gep(first, [builder.mul(loop.index, stride)])
-                _tagged(builder, builder.store(pointer.type.pointee(0), pointer), field.name)
+                tagged(builder, builder.store(pointer.type.pointee(0), pointer), field.name)
         return context.get_dummy_value()
 
     return signature(types.none, memory, types.int64), make

@@ -11,6 +11,7 @@ from megaland_env.engine.compiled.memory import Memory
 _GOLDEN = np.uint64(rng.GOLDEN)
 _MULTIPLIER_1, _MULTIPLIER_2 = np.uint64(rng.MULTIPLIER_1), np.uint64(rng.MULTIPLIER_2)
 _27, _30, _31, _32 = (np.uint64(n) for n in (27, 30, 31, 32))
+_AGENT = np.uint64(rng.offset(rng.Purpose.AGENT))
 _NEXT_SEAT = np.uint64(rng.offset(0, seat=1))
 
 
@@ -47,3 +48,11 @@ def word(memory: Memory, game: int, offset: np.uint64, seat: int, count: int) ->
 def choose(word_: np.uint64, among: int) -> int:
     """A choice from 0 to ``among - 1``."""
     return as_int(((word_ >> _32) * np.uint64(among)) >> _32)
+
+
+@compiled
+def agent_word(memory: Memory, game: int, seat: int, agent_key: np.uint64) -> np.uint64:
+    """The first random word of an agent for the decision of a seat; ``agent_key`` is that of the agent's own seed."""
+    count = np.uint64(memory.asked[seat, game])
+    hidden = scramble(memory.keys[game] + _AGENT + np.uint64(seat) * _NEXT_SEAT + count * _GOLDEN)
+    return scramble((hidden ^ agent_key) + _GOLDEN) ^ hidden
