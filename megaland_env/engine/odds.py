@@ -9,13 +9,10 @@ import numpy.typing as npt
 
 from megaland_env.cards import JUMP_SYMBOLS, MAX_HEARTS, NUM_LEVEL_CARDS, SKULLS, LevelCard
 
-_SETS = 1 << NUM_LEVEL_CARDS
 
-
-def _deadly_table() -> npt.NDArray[np.uint8]:
-    """(1024, 9, 2, 2): the number of deadly cards in a set, by hearts, Soap Makers (no, yes) and jumping (no, yes)."""
-    holds = (np.arange(_SETS)[:, None] >> np.arange(NUM_LEVEL_CARDS)) & 1
-    table = np.zeros((_SETS, MAX_HEARTS + 1, 2, 2), np.uint8)
+def _deadly_cards() -> npt.NDArray[np.int64]:
+    """(9, 2, 2): the set of deadly cards, bit c for card c, by hearts, Soap Makers (no, yes) and jumping (no, yes)."""
+    sets = np.zeros((MAX_HEARTS + 1, 2, 2), np.int64)
     for soap in range(2):
         for jumping in range(2):
             skulls = SKULLS.copy()  # L5
@@ -25,11 +22,12 @@ def _deadly_table() -> npt.NDArray[np.uint8]:
                 skulls[JUMP_SYMBOLS] = 0
             for hearts in range(MAX_HEARTS + 1):
                 deadly = (skulls >= hearts) & (skulls > 0)
-                table[:, hearts, soap, jumping] = (holds * deadly).sum(axis=1)
-    return table
+                sets[hearts, soap, jumping] = deadly @ (1 << np.arange(NUM_LEVEL_CARDS))
+    return sets
 
 
-_DEADLY = _deadly_table().reshape(-1)
+DEADLY_CARDS = _deadly_cards()
+_NUM_DEADLY = np.bitwise_count(np.arange(1 << NUM_LEVEL_CARDS)[:, None] & DEADLY_CARDS.reshape(-1)).reshape(-1)
 
 
 def fall_chance(
@@ -50,6 +48,6 @@ def fall_chance(
     """
     unseen = unseen.astype(np.int64)
     owns = np.minimum(soap_makers, 1).astype(np.int64)
-    deadly = _DEADLY.take(((unseen * (MAX_HEARTS + 1) + hearts) * 2 + owns) * 2 + np.asarray(jumping, np.int64))
+    deadly = _NUM_DEADLY.take(((unseen * (MAX_HEARTS + 1) + hearts) * 2 + owns) * 2 + np.asarray(jumping, np.int64))
     chance: npt.NDArray[np.float32] = deadly.astype(np.float32) / np.maximum(np.bitwise_count(unseen), 1)
     return chance

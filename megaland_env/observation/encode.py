@@ -9,6 +9,9 @@ from itertools import groupby
 import numpy as np
 
 from megaland_env.decisions import Decisions, View
+from megaland_env.engine.compiled import threads
+from megaland_env.engine.compiled.engine import CompiledEngine
+from megaland_env.engine.compiled.programs import OBSERVATIONS
 from megaland_env.observation.features import (
     AFTER_SEATS,
     IN_SEAT,
@@ -63,17 +66,25 @@ def encode(decisions: Decisions, out: Floats | None = None) -> Floats:
         out: (M, D) float32 array to write into. Any layout will do; that of the result without ``out`` is the fastest.
 
     Returns:
-        (M, D) float32, ``out`` if it was given; every value is in [-1, 1], most are in [0, 1]. The features are first
-        in memory: it is the transposed view of a C-contiguous (D, M) array.
+        (M, D) float32, ``out`` if it was given; every value is in [-1, 1], most are in [0, 1]. It is C-contiguous if
+        the compiled engine plays; with the NumPy engine it is the transposed view of a C-contiguous (D, M) array.
 
     Raises:
         ValueError: ``out`` has another shape or type.
     """
     shape = (len(decisions), NUM_FEATURES)
+    if out is not None and (out.shape != shape or out.dtype != np.float32):
+        raise ValueError(f"out must be float32 of shape {shape}, not {out.dtype} of shape {out.shape}")
+    engine = decisions._fresh()._compiled
+    if engine:
+        written = np.empty(shape, np.float32) if out is None or not _is_plain(out) else out
+        if _write_compiled(engine, decisions, written):
+            if out is None or out is written:
+                return written
+            out[...] = written
+            return out
     if out is None:
         out = np.empty(shape[::-1], np.float32).T
-    elif out.shape != shape or out.dtype != np.float32:
-        raise ValueError(f"out must be float32 of shape {shape}, not {out.dtype} of shape {out.shape}")
     rows = out.T
     if not rows.flags.c_contiguous:
         out[...] = encode(decisions)
@@ -89,6 +100,23 @@ def encode(decisions: Decisions, out: Floats | None = None) -> Floats:
             part = slice(start, start + _PIECE)
             _write(decisions[part].view, seats[..., part], rows[:, part])
     return out
+
+
+def _is_plain(out: Floats) -> bool:
+    return out.flags.c_contiguous and out.flags.behaved
+
+
+def _write_compiled(engine: CompiledEngine, decisions: Decisions, out: Floats) -> bool:
+    """Whether compiled code has written all rows: False if a game or a seat is out of range."""
+    write, game, seat = OBSERVATIONS.load(), decisions.game, decisions.seat
+    if len(game) < threads.FEWEST:
+        return bool(write(*engine.memory, game, seat, out))
+    slices: list[bool] = []
+    threads.in_slices(
+        len(game),
+        lambda start, stop: slices.append(write(*engine.memory, game[start:stop], seat[start:stop], out[start:stop])),
+    )
+    return all(slices)
 
 
 _FEW = 64

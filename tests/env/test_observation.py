@@ -214,7 +214,7 @@ def test_the_shape_is_the_same_at_every_table(players: int, market: Any) -> None
     rows = encode(decisions)
     assert rows.shape == (len(decisions), NUM_FEATURES)
     assert rows.dtype == np.float32
-    assert rows.T.flags.c_contiguous
+    assert (rows if games.engine == "compiled" else rows.T).flags.c_contiguous
 
 
 @settings(max_examples=40, deadline=None)

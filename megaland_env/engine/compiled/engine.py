@@ -10,6 +10,7 @@ import numpy.typing as npt
 from megaland_env.actions import NUM_ACTIONS
 from megaland_env.arrays import Bools, Bytes, Floats, Ints, Words
 from megaland_env.engine.compiled import threads
+from megaland_env.engine.compiled.cache import Program
 from megaland_env.engine.compiled.programs import CHOICES, MASKS, PENDING, RULES
 from megaland_env.engine.events import EventColumns, EventLog
 from megaland_env.engine.rules.flow import Moves

@@ -10,6 +10,7 @@ RULES = Program("rules", f"{_HERE}.kernel", "play", "the rules")
 PENDING = Program("pending", f"{_HERE}.pending", "write_pending", "the list of decisions")
 MASKS = Program("masks", f"{_HERE}.masks", "write_masks", "the masks of legal actions")
 CHOICES = Program("choices", f"{_HERE}.choices", "choose", "the choice among legal actions")
+OBSERVATIONS = Program("observations", "megaland_env.observation.compiled.kernel", "write", "the observations")
 
-PROGRAMS = (RULES, PENDING, MASKS, CHOICES)
-"""All that a game and its decisions need."""
+PROGRAMS = (RULES, PENDING, MASKS, CHOICES, OBSERVATIONS)
+"""All that a game, its decisions and its observations need."""

@@ -1,0 +1,1 @@
+"""Observations again, one row at a time, compiled by Numba (the extra ``fast``)."""
