@@ -675,7 +675,7 @@ def _integer_array(values: npt.ArrayLike, what: str, limit: int) -> Ints:
     if array.dtype.kind not in "iu" and array.size:
         raise ValueError(f"{what} must be integers, not {array.dtype}")
     array = array.astype(np.int64)
-    if array.size and not (array.min() >= 0 and array.max() < limit):
+    if array.size and array.view(np.uint64).max() >= limit:  # negative numbers become very large ones
         wrong = array[(array < 0) | (array >= limit)].reshape(-1)[0]
         raise ValueError(f"{what} {wrong} is out of range; it must be from 0 to {limit - 1}")
     return array

@@ -36,7 +36,8 @@ class CacheError(OSError):
     """The folder for compiled code cannot be used; the message says why."""
 
 
-@dataclass(frozen=True)
+# Hashed by identity: to hash the names takes as long as a call of a small function.
+@dataclass(frozen=True, eq=False)
 class Program:
     """A function that Python calls, and that is compiled with all that it calls.
 

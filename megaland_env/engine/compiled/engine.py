@@ -196,12 +196,12 @@ class CompiledEngine:
         """(N, P) random legal actions of all active seats, and PASS for the others."""
         state = self._state
         actions = np.empty((state.num_games, state.num_players), np.int64)
+        arguments = (*self.memory, agent_key, _NOBODY, _NOBODY, _NO_CHOICES)
         choose = CHOICES.load()
-
-        def work(start: int, stop: int) -> None:
-            choose(*self.memory, agent_key, _NOBODY, _NOBODY, _NO_CHOICES, actions[start:stop], start)
-
-        threads.in_slices(state.num_games, work)
+        if state.num_games < threads.FEWEST:
+            choose(*arguments, actions, 0)
+        else:
+            threads.in_slices(state.num_games, lambda start, stop: choose(*arguments, actions[start:stop], start))
         return actions
 
     # ---------------------------------------------------------------------------------------------- calls

@@ -146,7 +146,7 @@ class _MemoryAttributes(AttributeTemplate):
 def _attribute(context: Any, builder: Any, type_: MemoryType, value: Any, name: str) -> Any:
     if name in FIELDS or name in OUTSIDE:
         return value
-    return _member(context, builder, value, name)
+    return member(context, builder, value, name)
 
 
 @infer_global(operator.getitem)
@@ -170,7 +170,9 @@ class _Write(AbstractTemplate):
 @lower_builtin(operator.getitem, FieldType, types.Any)
 def _read(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     type_, index_type = sig.args
-    entry = tagged(builder, builder.load(_entry(context, builder, type_, args[0], index_type, args[1])), type_.name)
+    entry = tagged(
+        builder, builder.load(entry_pointer(context, builder, type_, args[0], index_type, args[1])), type_.name
+    )
     if type_.entry is types.boolean:
         return builder.icmp_unsigned("!=", entry, entry.type(0))
     if type_.entry is types.float32:
@@ -183,7 +185,7 @@ def _read(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 @lower_builtin(operator.setitem, FieldType, types.Any, types.Any)
 def _write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     type_, index_type, value_type = sig.args
-    pointer = _entry(context, builder, type_, args[0], index_type, args[1])
+    pointer = entry_pointer(context, builder, type_, args[0], index_type, args[1])
     value = context.cast(builder, args[2], value_type, type_.entry)
     width = pointer.type.pointee.width
     if type_.entry is types.float32:
@@ -196,7 +198,7 @@ def _write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-def _entry(context: Any, builder: Any, type_: FieldType, value: Any, index_type: Any, index: Any) -> Any:
+def entry_pointer(context: Any, builder: Any, type_: FieldType, value: Any, index_type: Any, index: Any) -> Any:
     """The pointer to the entry at an index."""
     if isinstance(index_type, types.BaseTuple):
         parts = [
@@ -212,9 +214,7 @@ def _entry(context: Any, builder: Any, type_: FieldType, value: Any, index_type:
     row: Any = number(0)
     for axis, part in zip(axes, parts, strict=False):
         row = builder.add(
-            builder.mul(
-                row, _member(context, builder, value, "num_players") if isinstance(axis, str) else number(axis)
-            ),
+            builder.mul(row, member(context, builder, value, "num_players") if isinstance(axis, str) else number(axis)),
             part,
         )
     return _pointer(context, builder, type_, value, row, parts[-1])
@@ -229,7 +229,7 @@ def tagged(builder: Any, instruction: Any, name: str) -> Any:
     return instruction
 
 
-def _member(context: Any, builder: Any, value: Any, name: str) -> Any:
+def member(context: Any, builder: Any, value: Any, name: str) -> Any:
     """Load a member of the memory."""
     index = [member for member, _ in _MEMBERS].index(name)
     pointer = builder.gep(value, [ir.IntType(32)(0), ir.IntType(32)(index)], inbounds=True)
@@ -242,11 +242,11 @@ def _pointer(context: Any, builder: Any, type_: FieldType, value: Any, row: Any,
     size = number(type_.field.size)
     start = builder.add(
         number(type_.start),
-        builder.mul(number(type_.start_per_player), _member(context, builder, value, "num_players")),
+        builder.mul(number(type_.start_per_player), member(context, builder, value, "num_players")),
     )
-    offset = builder.mul(builder.add(start, builder.mul(row, size)), _member(context, builder, value, "num_games"))
+    offset = builder.mul(builder.add(start, builder.mul(row, size)), member(context, builder, value, "num_games"))
     offset = builder.add(offset, builder.mul(game, size))
-    pointer = builder.gep(_member(context, builder, value, type_.memory), [offset])
+    pointer = builder.gep(member(context, builder, value, type_.memory), [offset])
     return builder.bitcast(pointer, ir.IntType(8 * type_.field.size).as_pointer())
 
 
@@ -303,10 +303,10 @@ def _clear(typing_context: Any, memory: Any, game: Any) -> Any:
             field = FieldType(name)
             rows: Any = ir.IntType(64)(1)
             for axis in field.field.axes:
-                players = _member(context, builder, args[0], "num_players")
+                players = member(context, builder, args[0], "num_players")
                 rows = builder.mul(rows, players if isinstance(axis, str) else ir.IntType(64)(axis))
             first = _pointer(context, builder, field, args[0], ir.IntType(64)(0), args[1])
-            stride = _member(context, builder, args[0], "num_games")
+            stride = member(context, builder, args[0], "num_games")
             with cgutils.for_range(builder, rows) as loop:
                 pointer = builder.gep(first, [builder.mul(loop.index, stride)])
                 tagged(builder, builder.store(pointer.type.pointee(0), pointer), field.name)

@@ -17,7 +17,7 @@ from megaland_env.engine.compiled.compiling import as_int, compiled
 from megaland_env.engine.compiled.memory import Memory, all_in_range, memory_to_read
 from megaland_env.engine.compiled.odds import fall_chance
 from megaland_env.engine.compiled.rules.flow import seat_after
-from megaland_env.observation.compiled.numbers import Numbers, new_numbers
+from megaland_env.observation.compiled.numbers import Numbers, new_numbers, take_column, take_pile
 from megaland_env.observation.features import (
     AFTER_SEATS,
     COPIES_BOUND,
@@ -134,6 +134,7 @@ def write(state_bytes: Bytes, options: Ints, games: Ints, seats: Ints, out: Floa
         for feature in range(NUM_FEATURES):
             number = np.float32(numbers[feature]) * _FACTORS[feature]
             row[feature] = min(max(number, _LEAST), _MOST)
+        # What is no scaled number: square roots, which are looked up, and chances.
         for place in range(memory.num_players):
             first = place * SEAT_WIDTH
             seat = seat_after(memory, seats[i], place)
@@ -175,9 +176,8 @@ def take_seat(memory: Memory, game: int, seat: int, numbers: Numbers, first: int
     numbers[first + _PICKS_LEFT] = memory.picks_left[seat, game]
     numbers[first + _FISH_USED] = memory.fish_used[seat, game]
     numbers[first + _CARROTS_USED] = memory.carrots_used[seat, game]
-    take_pile(memory.picked[seat, game], numbers, first + _PICKED)
-    for building in range(NUM_BUILDINGS):
-        numbers[first + _BUILDINGS + building] = memory.buildings[building, seat, game]
+    take_pile(numbers, first + _PICKED, memory.picked[seat, game])
+    take_column(numbers, first + _BUILDINGS, memory.buildings, (seat, game))
 
 
 @compiled
@@ -203,12 +203,13 @@ def take_table(memory: Memory, game: int, numbers: Numbers) -> None:
     numbers[_HEART_SUPPLY] = memory.heart_supply[game]
     numbers[_JUMP_SUPPLY] = memory.jump_supply[game]
     numbers[_COST] = memory.cost[game]
-    take_pile(memory.deck[game], numbers, _DECK)
-    take_pile(memory.discard[game], numbers, _DISCARD)
-    take_pile(memory.paid[game], numbers, _PAID)
+    take_pile(numbers, _DECK, memory.deck[game])
+    take_pile(numbers, _DISCARD, memory.discard[game])
+    take_pile(numbers, _PAID, memory.paid[game])
+    take_column(numbers, _SUPPLY, memory.building_supply, (game,))
     on_offer = as_int(memory.on_offer[game]) >> BUY_FIRST
     for building in range(NUM_BUILDINGS):
-        left = min(memory.building_supply[building, game], COPIES_BOUND)
+        left = min(numbers[_SUPPLY + building], COPIES_BOUND)
         numbers[_SUPPLY + building] = left + ((on_offer >> building & 1) - 1) * COPIES_BOUND
 
 
@@ -240,10 +241,3 @@ def take_level(memory: Memory, game: int, numbers: Numbers) -> None:
     for kind in range(NUM_KINDS):
         numbers[_KIND + kind] = 0
     numbers[_KIND + memory.kind[game]] = 1
-
-
-@compiled
-def take_pile(pile: np.uint64, numbers: Numbers, first: int) -> None:
-    """Take the number of treasures of each type."""
-    for treasure in range(NUM_TREASURES):
-        numbers[first + treasure] = piles.count(pile, treasure)
