@@ -73,6 +73,8 @@ class PPOAgent:
 
     def logits(self, decisions: Decisions) -> npt.NDArray[np.float32]:
         """(M, 40) outputs of the network for all actions, legal or not."""
+        # In one layout with either engine: PyTorch rounds sums of another one differently.
+        observations = np.asfortranarray(encode(decisions))
         with torch.no_grad():
-            logits: npt.NDArray[np.float32] = self._network(torch.from_numpy(encode(decisions))).numpy()
+            logits: npt.NDArray[np.float32] = self._network(torch.from_numpy(observations)).numpy()
         return logits
