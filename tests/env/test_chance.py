@@ -237,7 +237,7 @@ def test_draws_are_by_what_is_left() -> None:
 
 
 def test_staying_draws_by_the_number_of_cards_seen() -> None:
-    """L9: each purpose has words of its own: players who leave and players who stay do not change each other's draws."""
+    """L9: each purpose has words of its own: who leaves does not change the draws of those who stay."""
     games = MegalandGames(MegalandConfig(3), 60, record=True)
     games.reset(700)
     while (games.rounds == 1).any() and games.active.any():

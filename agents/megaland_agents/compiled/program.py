@@ -16,7 +16,8 @@ from megaland_agents.planning.run_limits import LIMITS
 from megaland_env import Decisions, MegalandGames
 from megaland_env.arrays import Doubles, Floats, Ints
 from megaland_env.engine.compiled.cache import Program
-from megaland_env.engine.compiled.engine import INVALID, RULES, CompiledEngine
+from megaland_env.engine.compiled.engine import INVALID, CompiledEngine
+from megaland_env.engine.compiled.programs import RULES
 
 AGENTS = Program(
     "agents",
