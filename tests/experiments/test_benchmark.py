@@ -50,6 +50,13 @@ def test_decisions_are_those_that_the_seats_were_asked():
     assert games_over
 
 
+def test_play_without_clocks_counts_the_same_decisions():
+    timed, plain = (benchmark.Runner(MegalandConfig(num_players=3), 8) for _ in range(2))
+    assert [timed.step()[0] for _ in range(300)] == [plain.play() for _ in range(300)]
+    assert (timed.games.seeds == plain.games.seeds).all()
+    assert (timed.games.coins == plain.games.coins).all()
+
+
 def test_games_that_are_over_begin_anew_with_the_seeds_of_episodes():
     runner = benchmark.Runner(MegalandConfig(num_players=2), 6, reset_share=0.5)
     first = runner.games.seeds.copy()

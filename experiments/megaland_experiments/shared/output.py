@@ -210,9 +210,9 @@ def need(*modules: str) -> None:
         import_module(module)
 
 
-def versions() -> dict[str, str]:
-    """Versions of Python, NumPy, this package, and PyTorch if it was imported."""
-    packages = ["numpy", "megaland", *(["torch"] if "torch" in sys.modules else [])]
+def versions(*others: str) -> dict[str, str]:
+    """Versions of Python, NumPy, this package, PyTorch if it was imported, and other distributions."""
+    packages = ["numpy", "megaland", *(["torch"] if "torch" in sys.modules else []), *others]
     found = {"python": platform.python_version()}
     for package in packages:
         try:

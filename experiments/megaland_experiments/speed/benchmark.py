@@ -45,7 +45,7 @@ from importlib.metadata import version
 from itertools import product
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +62,7 @@ from megaland_experiments.shared.output import check_writable, going_on, say, sc
 from megaland_experiments.shared.progress import progress_bar
 
 if TYPE_CHECKING:
+    from pettingzoo import AECEnv  # type: ignore[import-untyped]
     from rich.table import Table
 
 PARTS = ("engine", "choosing", "mask", "observation")
@@ -192,6 +193,14 @@ class Runner:
         end = perf_counter()
         engine = asked - start + end - encoded
         return len(decisions), restarted, (engine, chosen - asked, opened - chosen, encoded - opened)
+
+    def play(self) -> int:
+        """Make one step in all games, without clocks, masks and observations; returns the number of decisions."""
+        games = self.games
+        decisions = games.decisions()
+        games.step(games.scatter(decisions, random_legal(decisions)))
+        restart_finished(games, self._seeds, self._episodes, self._at_least)
+        return len(decisions)
 
 
 def mixed_games(config: MegalandConfig, batch: int, seed: int = 0, engine: str = "auto") -> MegalandGames:
@@ -324,6 +333,12 @@ class AdapterRun(Protocol):
         """Step, and read everything that a learner would read; returns the number of decisions of the learner."""
 
 
+def random_action(mask: npt.NDArray[Any], randomness: np.random.Generator) -> int:
+    """A random legal action of one mask; ``Generator.choice`` would take ten times as long."""
+    legal = mask.nonzero()[0]
+    return int(legal[int(randomness.random() * legal.size)])
+
+
 class SB3Run:
     """``MegalandVecEnv``: an observation and a mask for each environment after each step, as MaskablePPO reads them."""
 
@@ -361,7 +376,7 @@ class GymnasiumRun:
 
     def choose(self) -> None:
         """A random legal action."""
-        self._action = int(self._luck.choice(self._mask.nonzero()[0]))
+        self._action = random_action(self._mask, self._luck)
 
     def step(self) -> int:
         """One step of the learner."""
@@ -397,19 +412,21 @@ class MultiAgentRun:
 
 
 class AECRun:
-    """``megaland_v0.env``, one game: the result of ``last`` in each turn."""
+    """An AEC environment of PettingZoo, one game: the result of ``last`` in each turn.
 
-    def __init__(self, players: int, batch: int, engine: str) -> None:
-        from megaland_env import megaland_v0
+    Args:
+        env: an environment, not yet reset, whose observations have an ``"action_mask"``.
+    """
 
-        self._env = megaland_v0.env(config=MegalandConfig(num_players=players), engine=engine)
+    def __init__(self, env: AECEnv[str, Any, Any]) -> None:
+        self._env = env
         self._luck = np.random.default_rng(0)
         self._env.reset(seed=0)
         self._mask = self._env.last()[0]["action_mask"]
 
     def choose(self) -> None:
         """A random legal action."""
-        self._action = int(self._luck.choice(self._mask.nonzero()[0]))
+        self._action = random_action(self._mask, self._luck)
 
     def step(self) -> int:
         """One turn."""
@@ -434,8 +451,10 @@ class ParallelRun:
 
     def choose(self) -> None:
         """A random legal action for each agent."""
-        masks = {agent: observation["action_mask"] for agent, observation in self._observations.items()}
-        self._actions = {agent: int(self._luck.choice(mask.nonzero()[0])) for agent, mask in masks.items()}
+        self._actions = {
+            agent: random_action(observation["action_mask"], self._luck)
+            for agent, observation in self._observations.items()
+        }
 
     def step(self) -> int:
         """One step of the game."""
@@ -446,11 +465,18 @@ class ParallelRun:
         return int(decisions)
 
 
+def megaland_aec(players: int, batch: int, engine: str) -> AECRun:
+    """``megaland_v0.env``, being timed."""
+    from megaland_env import megaland_v0
+
+    return AECRun(megaland_v0.env(config=MegalandConfig(num_players=players), engine=engine))
+
+
 ADAPTERS: dict[str, Callable[[int, int, str], AdapterRun]] = {
     "Gymnasium": GymnasiumRun,
     "SB3 VecEnv": SB3Run,
     "multi-agent vector": MultiAgentRun,
-    "PettingZoo AEC": AECRun,
+    "PettingZoo AEC": megaland_aec,
     "PettingZoo Parallel": ParallelRun,
 }
 """The adapters by name. An adapter whose library is not installed is left out."""
