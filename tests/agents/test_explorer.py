@@ -1,4 +1,4 @@
-"""The explorer: as another agent, but for a share of its purchases, which are uniformly any of what is legal."""
+"""``ExplorerAgent``: plays as another agent, except for a share of its purchases, which are random."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_only_purchases_are_explored_and_as_often_as_it_says() -> None:
 
 
 def test_what_is_explored_is_any_legal_action() -> None:
-    """In one state, with the luck of 4,000 seeds: everything that can be bought, and passing, equally often."""
+    """With 4,000 seeds in one state, everything that can be bought, and passing, are chosen equally often."""
     snapshot = state(
         [{"home": {"egg": 2, "fish": 1}}, {}],
         "buy",

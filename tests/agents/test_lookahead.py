@@ -1,4 +1,4 @@
-"""``LookaheadAgent``: it finds what is plain, and knows no more than a player does."""
+"""``LookaheadAgent``: it finds obvious moves, and knows no more than a player does."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ALL_IN = ThresholdAgent(risk=1.0)  # always stays
 
 
 def decide(agent: Agent, snapshot: dict[str, Any]) -> str:
-    """What the agent does in a state, as the first that is asked."""
+    """The action of the agent in a state, for the first seat that is asked."""
     return Action(int(agent.act(MegalandGames.restore([snapshot]).decisions())[0])).name
 
 
 def some_decisions(players: int = 3, number: int = 12, **config: Any) -> Decisions:
-    """Decisions of several kinds, from the midst of games."""
+    """Decisions of several kinds, from the middle of games."""
     games = MegalandGames(MegalandConfig(num_players=players, **config), number)
     games.reset(7)
     for step in range(40):
@@ -81,7 +81,7 @@ def test_it_beats_its_own_policy() -> None:
 
 
 def test_in_doubt_it_does_as_its_policy() -> None:
-    """All is lost whatever it does, so there is nothing to choose between, and the policy's action stands."""
+    """If every action loses, it takes the action of its policy."""
     home = {"egg": 2, "fish": 1, "gear": 1}
     lost = state([{"home": home}, {"coins": 60}], "buy")
     for policy in ("threshold", "builder", "planner"):

@@ -1,4 +1,4 @@
-"""``PlannerAgent``: what it does where the best is plain, what its values are, and that it is the same anywhere."""
+"""``PlannerAgent``: obvious decisions, its values, and independence of the batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.tables import LEVEL_CARDS, state
 
 
 def decide(snapshot: dict[str, Any], agent: PlannerAgent | None = None) -> str:
-    """What the first who is asked does."""
+    """The action of the first seat that is asked."""
     agent = PlannerAgent() if agent is None else agent
     return Action(int(agent.act(MegalandGames.restore([snapshot]).decisions())[0])).name
 
@@ -46,7 +46,7 @@ def test_it_stays_while_nothing_can_happen() -> None:
 
 
 def test_soap_makers_make_it_stay() -> None:
-    """C8, L5: the only card left to fear is no danger to an owner."""
+    """C8, L5: the only dangerous card left does not hurt an owner of Soap Makers."""
     seen = [card for card in LEVEL_CARDS if card not in ("Sludge Creature", "Clouds")]
     wounded = {"hearts": 1, "max_hearts": 4, "carried": {"egg": 2, "fish": 1, "gear": 1}}
     assert decide(state([wounded, {}], "run", seen=seen)) == "LEAVE"
@@ -54,7 +54,7 @@ def test_soap_makers_make_it_stay() -> None:
 
 
 def test_it_jumps_over_a_certain_fall_only_if_that_helps() -> None:
-    """L2, L5."""
+    """L2, L5: it jumps over a certain fall if the card has the jump symbol, and keeps the token otherwise."""
     rich = {"hearts": 1, "max_hearts": 4, "jumps": 1, "carried": MUCH}
     seen = [card for card in LEVEL_CARDS if card not in JUMPABLE]
     assert decide(state([rich, {}], "jump", seen=seen)) == "JUMP"
@@ -134,7 +134,7 @@ def valuation(snapshot: dict[str, Any], numbers: Numbers) -> Valuation:
 @settings(max_examples=40, deadline=None)
 @given(market=st.sets(st.sampled_from(list(Building)[6:]), min_size=1, max_size=6), coins=st.integers(0, 19))
 def test_what_different_treasures_buy(market: set[Building], coins: int) -> None:
-    """``spend`` is the best of all lists of costs, each as good as the best building of that cost."""
+    """``spend`` is the highest value of any list of costs, each worth the best building of that cost."""
     snapshot = state([{"coins": coins, "home": {"egg": 1}}, {}], "buy", market=[building.label for building in market])
     values = valuation(snapshot, Numbers(store=0.0))
     best = [values.building[cost == BUILDING_COSTS, 0].max() for cost in range(1, 7)]
@@ -146,7 +146,7 @@ def test_what_different_treasures_buy(market: set[Building], coins: int) -> None
 
 
 def test_the_worth_of_buildings() -> None:
-    """C6, B6: coins at once, income for the nights left, and what owned buildings pay for a purchase."""
+    """C6, B6: the value has coins at once, income of the nights left, and what owned buildings pay for the purchase."""
     income = np.zeros(23)
     income[[Building.LODGE, Building.HOSPITAL]] = 2.0, 1.5
     numbers = Numbers(income=income, heart_income=(1.0, 0.5, 0.25, 0.125), token=1.0, pace=1.0)
@@ -252,7 +252,7 @@ def test_lists_of_numbers_are_checked() -> None:
 
 
 def test_variants_play_as_planners_of_their_numbers() -> None:
-    """What is tuned is what will be played."""
+    """Tuning measures the same play as that of an agent with the numbers."""
     variants = [{tunable.name: tunable.start for tunable in planner_numbers()} for _ in range(3)]
     variants[1]["boldness"] = 0.3
     variants[2]["pace"] = 0.5
@@ -272,7 +272,7 @@ def test_variants_play_as_planners_of_their_numbers() -> None:
 
 
 def test_no_pair_of_different_treasures_is_worth_less_than_one() -> None:
-    """More of anything is never worth less."""
+    """A hand is never worth less with another treasure in it."""
     values = valuation(state([{"home": {"egg": 1}}, {}], "buy"), Numbers())
     for held in combinations(range(6), 3):
         hand = np.zeros((6, 1), np.int8)

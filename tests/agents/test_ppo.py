@@ -48,7 +48,7 @@ def policy(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def unsealed(policy: Path) -> Path:
-    """The same without checksums, as version 0.1 wrote it: a change is then seen by what has changed alone."""
+    """Remove the checksums, as in version 0.1, so that a change is found only by its effect."""
     (policy / CHECKSUMS_FILE).unlink()
     return policy
 
@@ -172,7 +172,7 @@ def test_a_policy_is_replaced_as_a_whole(policy: Path) -> None:
 
 @pytest.mark.parametrize("name", [DESCRIPTION_FILE, WEIGHTS_FILE])
 def test_damage_that_leaves_a_policy_shows_in_its_checksums(policy: Path, tmp_path: Path, name: str) -> None:
-    """In every policy that is saved; one of version 0.1 has no checksums, and is read."""
+    """Every saved policy has checksums; one of version 0.1 has none, and is read."""
     assert sorted(path.name for path in policy.iterdir()) == [CHECKSUMS_FILE, DESCRIPTION_FILE, WEIGHTS_FILE]
     assert PPOAgent(policy).provenance == {"steps": 5}
     Checksums(policy).verify_all()  # the format is that of all other folders
@@ -201,7 +201,7 @@ def test_checksums_that_lack_a_file_or_cannot_be_read(policy: Path) -> None:
 
 
 def test_the_champion_has_checksums() -> None:
-    """The two files of the policy that comes with the package, and the list is not older than they are."""
+    """The policy that comes with the package has right checksums of both of its files."""
     assert sorted(Checksums(CHAMPION)) == [DESCRIPTION_FILE, WEIGHTS_FILE]
     Checksums(CHAMPION).verify_all()
 
@@ -245,7 +245,7 @@ def edit_weights(policy: Path, change: Callable[[dict[str, torch.Tensor]], Any])
 
 
 def edit_header(policy: Path, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Change what the file of weights says of itself, and not what follows."""
+    """Change the header of the file of weights, and not the weights."""
     file = policy / WEIGHTS_FILE
     content = file.read_bytes()
     (length,) = struct.unpack("<Q", content[:8])
@@ -469,7 +469,7 @@ def test_descriptions_that_do_not_fit(policy: Path, change: Callable[[dict[str, 
 
 
 class Trap:
-    """Who unpickles it makes a file."""
+    """Makes a file when it is unpickled."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -504,7 +504,7 @@ def test_a_pickle_is_not_executed(policy: Path, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("unsealed")
 def test_nothing_is_executed_and_no_memory_is_taken(policy: Path, tmp_path: Path) -> None:
-    """A policy that fits, pickles, files that say they are huge, that are huge, that never end, or never begin."""
+    """A valid policy, pickles, files that claim to be huge or are, that never end, or never begin."""
     for name in ("pickle", "declared", "long", "endless", "pipe", "text"):
         shutil.copytree(policy, tmp_path / name)
     torch.save({"layers.0.weight": Trap(tmp_path / "sprung")}, tmp_path / "pickle" / WEIGHTS_FILE)
@@ -567,7 +567,7 @@ assert taken < 32 * 1024, f"{taken} KiB"
 
 @pytest.mark.usefixtures("unsealed")
 def test_bytes_that_were_changed_are_refused_or_harmless(policy: Path) -> None:
-    """Whatever stands in the files, there is a ``PolicyError``, or an agent with finite weights."""
+    """Changed bytes lead to a ``PolicyError``, or to an agent with finite weights."""
     numbers = random.Random(5)
     good = {name: (policy / name).read_bytes() for name in (DESCRIPTION_FILE, WEIGHTS_FILE)}
     outcomes = {True: 0, False: 0}
@@ -594,7 +594,7 @@ def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
 
 
 def made_of_somebody(kind: str, place: Path) -> Path:
-    """Something that has the name of the new policy, with content that must survive."""
+    """Something with the name of the new policy, whose content must survive."""
     target = place / "mine"
     match kind:
         case "file":

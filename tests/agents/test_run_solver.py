@@ -1,4 +1,4 @@
-"""The solver of level runs: equal to plain recursion in fractions, to brute force, to known values, and to play."""
+"""The solver of level runs agrees with plain recursion in fractions, brute force, known values, and play."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fraction(number: float) -> Fraction:
 
 
 class PlainRun:
-    """The worth of a run by recursion over what can happen, one card and one draw at a time (L1 to L11)."""
+    """The value of a run by recursion over everything that can happen, one card and one draw at a time (L1 to L11)."""
 
     def __init__(self, model: RunModel) -> None:
         self.model = model
@@ -132,7 +132,7 @@ def test_small_decks_against_plain_recursion(model: RunModel, deck: set[int], he
 )
 @pytest.mark.parametrize("hearts", [1, 2, 3, 4])
 def test_brute_force_over_all_policies(deck: str, hearts: int) -> None:
-    """The best of all ways to answer every situation, each played against every order of the deck."""
+    """The highest value of all policies, each played against every order of the deck."""
     cards = [LEVEL_CARDS.index(name) for name in deck.split(", ")]
     met = {order[:seen] for order in permutations(cards) for seen in range(1, len(cards))}
     situations = sorted({tuple(sorted(seen)) for seen in met})  # hearts and treasures follow from the cards seen
@@ -190,7 +190,7 @@ def policy(solution: RunSolution, values: tuple[int, ...]) -> Any:
 @pytest.mark.parametrize("values", [(1, 1, 1, 1, 1, 1), (4, 1, 2, 1, 3, 2)])
 @pytest.mark.parametrize(("hearts", "tokens"), [(4, 0), (8, 0), (2, 0), (4, 2)])
 def test_the_engine_agrees(hearts: int, tokens: int, values: tuple[int, ...]) -> None:
-    """Played through the engine, the solution gains what it promises: within three standard errors."""
+    """The solution, played with the engine, gains its value within three standard errors."""
     draw = np.bincount(values, weights=TREASURE_COPIES) / sum(TREASURE_COPIES)
     solution = solve(RunModel(draw=tuple(draw), most_tokens=2, most_carried=13 * max(values)))
     gained = play(begun(RunTask(hearts, tokens, values), 20_000), policy(solution, values))

@@ -1,4 +1,4 @@
-"""A model of Stable-Baselines3 becomes an agent that decides the same, or is refused with a reason."""
+"""A Stable-Baselines3 model becomes an agent that makes the same decisions, or is refused with a reason."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def maskable(env: Any = None, policy: Any = "MlpPolicy", **kwargs: Any) -> Maska
     ids=str,
 )
 def test_the_agent_says_what_the_model_says(kwargs: dict[str, Any], tmp_path: Path) -> None:
-    """The same logits, up to a constant, and the same actions, after some learning."""
+    """The agent has the same logits as the model, up to a constant, and the same actions, after some learning."""
     model = maskable(**kwargs).learn(64)
     path = save_sb3_policy(model, tmp_path / "policy", provenance={"who": "me"})
     agent = PPOAgent(path)
@@ -78,7 +78,7 @@ def test_five_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 @pytest.mark.parametrize("algorithm", [PPO, A2C])
 def test_other_algorithms(algorithm: Any, tmp_path: Path) -> None:
-    """With an actor and a critic of the same kind."""
+    """Other algorithms whose policy has the same form can be saved."""
     env = MegalandVecEnv(MegalandConfig(2), 2, opponents="random", illegal="random", seed=0)
     kwargs = {"batch_size": 16} if algorithm is PPO else {}
     model = algorithm("MlpPolicy", env, n_steps=8, device="cpu", **kwargs).learn(16)
@@ -86,7 +86,7 @@ def test_other_algorithms(algorithm: Any, tmp_path: Path) -> None:
 
 
 def test_the_policy_that_was_there_stays(tmp_path: Path) -> None:
-    """If the new one cannot be converted, or has diverged."""
+    """An existing policy stays if the new one cannot be converted, or has diverged."""
     path = save_sb3_policy(maskable(), tmp_path / "policy")
     before = (path / "policy.safetensors").read_bytes()
     model = maskable()
@@ -118,7 +118,7 @@ class Swapped(gym.ActionWrapper):  # type: ignore[type-arg]
 
 
 class Upside(gym.Wrapper):  # type: ignore[type-arg]
-    """No ObservationWrapper, but it changes what the model sees all the same."""
+    """Changes the observations without being an ObservationWrapper."""
 
     def step(self, action: Any) -> Any:
         observation, *others = self.env.step(action)
@@ -170,7 +170,7 @@ def refused() -> list[tuple[str, Any, str]]:
 
 @pytest.mark.parametrize(("make", "message"), [case[1:] for case in refused()], ids=[case[0] for case in refused()])
 def test_what_cannot_be_converted(make: Any, message: str, tmp_path: Path) -> None:
-    """Says why, and nothing is written."""
+    """The error says why, and nothing is written."""
     model = make()
     with pytest.raises(PolicyError, match=message):
         save_sb3_policy(model, tmp_path / "policy")
@@ -178,12 +178,12 @@ def test_what_cannot_be_converted(make: Any, message: str, tmp_path: Path) -> No
 
 
 def test_normalised_rewards_do_not_matter(tmp_path: Path) -> None:
-    """The policy does not see them."""
+    """Normalised rewards are allowed: a policy does not see rewards."""
     save_sb3_policy(maskable(VecNormalize(games(), norm_obs=False)), tmp_path / "policy")
 
 
 def test_a_model_with_a_will_of_its_own(tmp_path: Path) -> None:
-    """Its layers look as usual, but it does something else with them."""
+    """A model with the usual layers that uses them in another way is refused."""
     model = maskable()
     model.policy.action_net.register_forward_hook(lambda module, given, found: found * 2 + given[0].sum())
     with torch.no_grad():

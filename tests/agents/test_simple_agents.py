@@ -22,7 +22,7 @@ CHEAP_AND_DEAR = ["Herb Hut", "Hospital", "Bowling Alley", "Lodge", "Arena", "En
 
 
 def decide(agent: Agent, snapshot: dict[str, Any]) -> str:
-    """What the agent does in a state, as the first that is asked."""
+    """The action of the agent in a state, for the first seat that is asked."""
     return Action(int(agent.act(MegalandGames.restore([snapshot]).decisions())[0])).name
 
 

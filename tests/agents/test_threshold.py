@@ -16,7 +16,7 @@ from tests.support.tables import state
 
 
 def decide(snapshot: dict[str, Any], **parameters: Any) -> list[str]:
-    """What the agent does in a state, by name; a row for each seat that is asked."""
+    """The names of the agent's actions in a state, one for each seat that is asked."""
     games = MegalandGames.restore([snapshot])
     return [Action(int(action)).name for action in ThresholdAgent(**parameters).act(games.decisions())]
 

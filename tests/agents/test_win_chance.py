@@ -17,14 +17,14 @@ from tests.support.tables import state
 
 
 def chances(players: list[dict[str, Any]]) -> npt.NDArray[np.float64]:
-    """As the first seat sees them."""
+    """The estimated chances, seen from the first seat."""
     view = MegalandGames.restore([state(players, "run")]).decisions().view
     first: npt.NDArray[np.float64] = win_chances(view)[0]
     return first
 
 
 def views(players: int) -> View:
-    """From the midst of random games."""
+    """Views from the middle of random games."""
     games = MegalandGames(MegalandConfig(num_players=players), 50)
     games.reset(7)
     for step in range(80):

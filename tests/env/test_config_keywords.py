@@ -1,4 +1,4 @@
-"""Wherever games are made: the fields of the configuration as keywords, or a whole configuration, never both."""
+"""Everything that makes games takes a configuration or its fields as keywords, but not both."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def config_in(made: Any) -> MegalandConfig:
 
 
 def test_the_keywords_are_the_fields() -> None:
-    """One definition, which type checkers read, beside the other, which checks the values."""
+    """The definition that type checkers read agrees with the one that checks the values."""
     assert set(get_type_hints(ConfigFields)) == {field.name for field in fields(MegalandConfig)} == set(FIELDS)
 
 
@@ -94,7 +94,7 @@ def test_fields_as_keywords(maker: Make) -> None:
 @everywhere
 @pytest.mark.parametrize("config", [MegalandConfig(2), MegalandConfig(3)])
 def test_both_are_an_error(maker: Make, config: MegalandConfig) -> None:
-    """Also where they agree."""
+    """A configuration and keywords together are an error, even if they agree."""
     with pytest.raises(TypeError, match="takes config or its fields, not both: config and num_players were given"):
         maker(config=config, num_players=2)
 
@@ -130,7 +130,7 @@ def test_several_configurations_take_no_fields() -> None:
 
 
 def test_a_spec_makes_the_same_environment_again() -> None:
-    """Also by way of JSON, which knows no tuples."""
+    """A spec makes the same environment after a round trip through JSON, which has no tuples."""
     options = {
         **FIELDS,
         "market": [Building(building).label for building in MegalandConfig(**FIELDS).market_buildings or ()],

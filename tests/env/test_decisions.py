@@ -1,4 +1,4 @@
-"""The interface of an agent: random numbers, games to plan with, and nothing that it must not know."""
+"""The interface of agents: random numbers, copies of games to plan with, and nothing hidden."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def without(snapshot: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def test_rows_can_be_chosen() -> None:
-    """By a slice, by positions, by a mask: the same rows of everything."""
+    """Rows can be chosen by a slice, by positions or by a mask, in all arrays alike."""
     decisions = running().decisions()
     places = np.arange(len(decisions))
     for rows in (slice(3, 30, 4), np.array([5, 2, 2]), places % 3 == 0, [7]):
@@ -43,7 +43,7 @@ def test_rows_can_be_chosen() -> None:
 
 
 def test_answers_are_put_back_where_they_belong() -> None:
-    """``scatter``: PASS everywhere but in the places of the rows."""
+    """``scatter`` puts answers in the places of their rows, and PASS everywhere else."""
     games = running()
     decisions = games.decisions()
     answers = RandomAgent().act(decisions)
@@ -53,7 +53,7 @@ def test_answers_are_put_back_where_they_belong() -> None:
 
 
 def test_rows_of_seats_that_do_not_decide() -> None:
-    """Kind NONE, exactly PASS, and the whole view; also after the end."""
+    """Rows of seats that are not asked have kind NONE, PASS alone as legal, and the whole view, also after the end."""
     games = MegalandGames(MegalandConfig(3, LIVELY, max_rounds=1), 5)
     games.reset(3)
     for _ in range(2):
@@ -68,7 +68,7 @@ def test_rows_of_seats_that_do_not_decide() -> None:
 
 
 def test_decisions_that_are_out_of_date_say_so() -> None:
-    """Once the games have moved, nothing that has not been read yet can be read."""
+    """Once the games have moved, arrays that were not read before can no longer be read."""
     readings: list[Callable[[Decisions], Any]] = [
         lambda decisions: decisions.kind,
         lambda decisions: decisions.legal,
@@ -100,7 +100,7 @@ def test_decisions_that_are_out_of_date_say_so() -> None:
 
 
 def test_a_refused_step_leaves_decisions_up_to_date() -> None:
-    """Nothing has moved, so they may be answered again."""
+    """After a refused step the same decisions may be answered again."""
     games = running(4)
     decisions = games.decisions()
     with pytest.raises(IllegalActionError):
@@ -184,7 +184,7 @@ def test_random_numbers_depend_on_game_seat_decision_and_agent() -> None:
 
 
 def test_random_numbers_depend_on_the_number_of_decisions_of_the_seat() -> None:
-    """So what others decide in between does not shift it: the number of moments that have passed does not matter."""
+    """What others decide in between does not change them: they depend on the seat's own decisions, not on steps."""
     games = running(1)
     snapshot = games.snapshot(0)
     later = snapshot | {"steps": snapshot["steps"] + 5}
@@ -195,7 +195,7 @@ def test_random_numbers_depend_on_the_number_of_decisions_of_the_seat() -> None:
 
 
 def test_random_numbers_are_uniform() -> None:
-    """In [0, 1), each column and over seats, games and decisions; columns are not alike."""
+    """Random numbers are uniform in [0, 1), by column and over seats, games and decisions; columns differ."""
     games = MegalandGames(num_games=5000)
     games.reset(24)
     numbers = games.decisions().random(3)
@@ -210,7 +210,7 @@ def test_random_numbers_are_uniform() -> None:
 
 
 def test_the_random_agent_chooses_all_alike() -> None:
-    """Every legal action equally often, in each of the 40 places."""
+    """The random agent chooses every legal action equally often."""
     games = MegalandGames(MegalandConfig(4, LIVELY), 4000)
     games.reset(25)
     agent = RandomAgent(seed=1)
@@ -235,7 +235,7 @@ def test_the_random_agent_chooses_all_alike() -> None:
 
 
 def test_a_fork_stands_at_this_very_decision() -> None:
-    """Row r becomes games r * times and on: all as it is, but for the seed."""
+    """Row r becomes the games from r * times on, which differ from it only in their seeds."""
     for games in each_kind(2):
         rows = games.decisions()
         forked = rows.fork(3)
@@ -281,7 +281,7 @@ def test_forks_are_the_same_again_and_in_any_batch() -> None:
 
 
 def test_forks_have_randomness_of_their_own() -> None:
-    """The next card of the real game is that of a fork only as often as chance has it."""
+    """The next card of a fork is that of the real game only as often as by chance."""
     games = running(400, players=2, steps=0, seed=26)
     # Where the first card took no hearts, nobody can fall on the second, so it is there to be read.
     unhurt = np.flatnonzero(games.rows(np.arange(400), np.zeros(400, np.int64)).view.hearts[:, 0] == 4)
@@ -320,7 +320,7 @@ def test_what_comes_in_forks_is_distributed_by_the_rules() -> None:
 
 
 def test_forks_of_one_row_are_not_alike() -> None:
-    """Nor are those of two seats of one game."""
+    """Forks of one row differ, and so do forks for two seats of one game."""
     games = running(1, steps=0)
     forked = games.decisions().fork(50)
     play(forked, np.random.default_rng(0), steps=1)
@@ -329,6 +329,6 @@ def test_forks_of_one_row_are_not_alike() -> None:
 
 @pytest.mark.parametrize("times", [0, -1])
 def test_a_fork_must_be_at_least_one(times: int) -> None:
-    """An empty batch is none."""
+    """Zero forks are an error."""
     with pytest.raises(ValueError, match=f"times is {times}"):
         running(2).decisions().fork(times)

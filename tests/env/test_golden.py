@@ -26,7 +26,7 @@ def recorded(path: Path) -> Replay:
 
 @pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
 def test_a_recorded_game_plays_as_it_did(path: Path) -> None:
-    """On the engine to the recorded end, and on the twin with the same snapshots and the same events."""
+    """The engine reaches the recorded end, and the twin has the same snapshots and events."""
     replay = recorded(path)
     twin = ReferenceGame(replay.config.to_dict(), replay.seed)
     events: list[dict[str, Any]] = []
@@ -43,12 +43,12 @@ def test_a_recorded_game_plays_as_it_did(path: Path) -> None:
 
 @pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
 def test_a_recorded_game_reads_as_it_did(path: Path) -> None:
-    """Line by line: who was asked, what was legal, what was chosen, and all that happened."""
+    """The story is the same line by line: questions, legal actions, choices and events."""
     assert story(recorded(path.with_suffix(".json"))).splitlines() == path.read_text(encoding="utf-8").splitlines()
 
 
 def test_the_recorded_games_are_the_listed_ones() -> None:
-    """Their seeds and configurations, and no file that is not checked."""
+    """The files have the listed seeds and configurations, and there are no other files."""
     for path, (_, seed, config) in zip(REPLAYS, GAMES, strict=True):
         replay = recorded(path)
         assert (replay.seed, replay.config) == (seed, config)

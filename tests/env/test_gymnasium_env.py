@@ -59,7 +59,7 @@ def has_pillow() -> bool:
 
 @pytest.mark.parametrize("name", IDS)
 def test_gymnasium_finds_nothing(name: str) -> None:
-    """It samples without the mask, so illegal choices are replaced; its warnings are errors here."""
+    """Gymnasium's checker samples without the mask, so illegal actions are replaced; its warnings are errors here."""
     check_env(make(name, illegal="random"), skip_render_check=not has_pillow())
 
 
@@ -71,7 +71,7 @@ def test_stable_baselines3_finds_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", IDS)
 def test_whole_games_pass_the_passive_checker(name: str) -> None:
-    """``gymnasium.make`` puts it around the environment, and it looks at every step."""
+    """``gymnasium.make`` wraps the environment in a checker of every step."""
     env = gym.make(name)
     env.action_space.seed(0)
     _, info = env.reset(seed=0)
@@ -207,7 +207,7 @@ def test_the_seat_is_drawn_for_each_game() -> None:
 
 @pytest.mark.parametrize("reward", ["win", "coins", "shaped"])
 def test_rewards_add_up_to_what_the_engine_pays_the_seat(reward: str) -> None:
-    """Played once more on the engine, with all seats followed up to the end, whoever moved last."""
+    """Rewards add up to those of the engine for the same game, whoever moved last."""
     config = MegalandConfig(num_players=3)
     decided_by_others = 0
     for seed in range(6):
@@ -233,7 +233,7 @@ def test_rewards_add_up_to_what_the_engine_pays_the_seat(reward: str) -> None:
 
 
 def test_a_loss_decided_on_the_move_of_another_is_paid() -> None:
-    """Whoever gains nothing loses when another buys or is paid; it is told of it where it would decide next."""
+    """A loss that another player's move decides reaches the learner where it would decide next."""
     losses = 0
     for seed in range(12):
         env = make(config=MegalandConfig(num_players=2), seat=0, opponents="random")
@@ -383,7 +383,7 @@ def test_nothing_is_rendered_unasked() -> None:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """As in threads.py, but where there is no PyTorch the test is skipped."""
+    """The fixture of threads.py; without PyTorch the test is skipped."""
     torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -393,7 +393,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.mark.usefixtures("one_thread")
 def test_maskable_ppo_in_a_dummy_vec_env() -> None:
-    """Any illegal action would raise."""
+    """MaskablePPO plays with the masks; any illegal action would raise."""
     sb3_contrib = pytest.importorskip("sb3_contrib")
     env_util = pytest.importorskip("stable_baselines3.common.env_util")
     env = env_util.make_vec_env("Megaland-v0", n_envs=2, seed=0, env_kwargs={"config": SHORT, "opponents": "random"})

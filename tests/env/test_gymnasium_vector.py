@@ -44,7 +44,7 @@ def any_legal(env: OneLearnerVectorEnv) -> npt.NDArray[np.int64]:
 
 
 def check_equal(ours: Any, theirs: Any, where: str = "") -> None:
-    """The same values of the same types, all the way down."""
+    """Check that nested values are equal and of the same types."""
     assert type(ours) is type(theirs), where
     if isinstance(ours, dict):
         assert ours.keys() == theirs.keys(), where
@@ -189,7 +189,7 @@ def test_all_modes_give_the_same_episodes(name: str, options: dict[str, Any]) ->
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("name", "options"), TASKS)
 def test_the_statistics_of_gymnasium(name: str, options: dict[str, Any], mode: AutoresetMode) -> None:
-    """They are ours; but with SAME_STEP, before Gymnasium 1.4, theirs leave out the first step of all but the first."""
+    """Gymnasium's statistics equal ours. Before 1.4, with SAME_STEP, theirs omit a step of later episodes."""
     env = make(name, autoreset_mode=mode, **options)
     wrapped = RecordEpisodeStatistics(env, buffer_length=10_000)
     wrapped.reset(seed=0)

@@ -1,4 +1,4 @@
-"""Playing on: all decisions of a moment are answered, and the games that end are told once."""
+"""Decision moments: all decisions of a moment are answered, and each game that ends is reported once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``MegalandMultiAgentVectorEnv`` against what Gymnasium documents of vector environments; it has no test for them."""
+"""``MegalandMultiAgentVectorEnv`` against Gymnasium's documentation of vector environments; it has no checker."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def legal_actions(env: MegalandMultiAgentVectorEnv) -> Actions:
 
 
 def renew(env: MegalandMultiAgentVectorEnv, over: npt.NDArray[np.bool_]) -> None:
-    """Start the games anew that are over, where the environment leaves that to its user."""
+    """Reset the games that are over, if the environment leaves that to its user."""
     if env.metadata["autoreset_mode"] == AutoresetMode.DISABLED and over.any():
         env.reset(options={"reset_mask": over})
 
 
 @dataclass
 class Episode:
-    """One game as its caller saw it."""
+    """One game as the caller observed it."""
 
     seed: int
     returns: list[float]
@@ -60,7 +60,7 @@ class Episode:
 
 
 def episodes(mode: AutoresetMode, number: int, reward: Any = "shaped", config: MegalandConfig = SHORT) -> Any:
-    """The first ``number`` episodes of each of 3 slots, by what ``step`` returns and by the infos."""
+    """The first ``number`` episodes of each of 3 slots, from the results of ``step`` and from the infos."""
     env = MegalandMultiAgentVectorEnv(3, config, reward=reward, autoreset_mode=mode)
     env.reset(seed=5)
     seen: list[list[Episode]] = [[] for _ in range(3)]
@@ -164,7 +164,7 @@ def test_shapes_types_spaces_and_infos(config: MegalandConfig, mode: AutoresetMo
 
 
 def check_infos(infos: dict[str, Any], num_envs: int) -> None:
-    """Every entry has its mask, and an entry for each game."""
+    """Check that every entry has its mask and one value per game."""
     for key, value in infos.items():
         if key.startswith("_"):
             assert value.dtype == np.bool_
@@ -223,7 +223,7 @@ def test_the_same_episodes_in_all_modes(reward: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_same_games_as_the_engine_plays(mode: AutoresetMode) -> None:
-    """The last observation, which ``final_obs`` holds in one mode, is that of the finished game."""
+    """The last observation of a game, in ``final_obs`` with SAME_STEP, is that of the finished game."""
     for slot in episodes(mode, 2)[0]:
         for episode in slot:
             games = MegalandGames(SHORT, reward="shaped")
@@ -262,7 +262,7 @@ def test_final_infos_are_those_of_the_last_step() -> None:
 
 
 class OfOneSeat(VectorRewardWrapper):  # type: ignore[misc, type-arg]
-    """The rewards of one seat: what Gymnasium's wrappers can count."""
+    """The rewards of one seat, which Gymnasium's wrappers can count."""
 
     def rewards(self, rewards: Any) -> Any:
         return rewards[:, 1]

@@ -1,4 +1,4 @@
-"""The observation: every feature against the words of a snapshot, nothing hidden in it, and nothing public lost."""
+"""The observation: every feature is checked against a snapshot; nothing hidden is in it, nothing public is lost."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ KINDS = ["none", "jump", "herb_hut", "rabbit", "run", "reptile", "buy", "pay", "
 
 
 def play(games: MegalandGames) -> Iterator[MegalandGames]:
-    """Random play: the games before the first step, and after each."""
+    """Play at random; yield the games before the first step and after each."""
     yield games
     while games.active.any():
         decisions = games.decisions()
@@ -56,7 +56,7 @@ def play(games: MegalandGames) -> Iterator[MegalandGames]:
 
 
 def played(config: MegalandConfig, num_games: int, seed: int, steps: int) -> MegalandGames:
-    """Games after so many steps of random play, or at their end."""
+    """Games after a number of steps of random play, or at their end."""
     games = MegalandGames(config, num_games)
     games.reset(seed)
     for number, _ in enumerate(play(games)):
@@ -201,7 +201,7 @@ def test_every_index_has_a_name_of_its_own() -> None:
 
 
 def test_the_features_of_this_version_are_these() -> None:
-    """Whoever changes them raises FEATURES_VERSION, and then this."""
+    """A change of the features must increase FEATURES_VERSION, and then change this hash."""
     assert FEATURES_VERSION == 1
     assert hashlib.sha256("\n".join(FEATURES).encode()).hexdigest()[:16] == "3e11f49e0c4cfe22"
 
@@ -230,7 +230,7 @@ def test_every_feature_is_what_the_words_say(games: MegalandGames) -> None:
 @settings(max_examples=60, deadline=None)
 @given(positions)
 def test_few_rows_are_written_as_many_are(games: MegalandGames) -> None:
-    """Few are looked up singly, many array by array: the same, bit for bit."""
+    """Few rows are looked up byte by byte, many are written array by array: the results are the same, bit for bit."""
     rows = all_rows(games)
     many = encode(rows[np.tile(np.arange(len(rows)), 20)])
     assert len(many) > 2 * len(rows) + _FEW
@@ -239,7 +239,7 @@ def test_few_rows_are_written_as_many_are(games: MegalandGames) -> None:
 
 
 def test_every_feature_is_seen_at_work() -> None:
-    """The same for rows that are sought out until every feature has been met at two values."""
+    """Play until every feature has had two values, and check a row with each: no feature is constant."""
     met_first = None
     not_met = set(range(NUM_FEATURES))
     for players in (2, 5):
@@ -323,7 +323,7 @@ def test_no_rows_at_all() -> None:
 
 
 def turned(snapshot: Snapshot, places: int) -> Snapshot:
-    """The same position with everybody so many places further left."""
+    """The same position with all players moved some seats to the left."""
     players = len(snapshot["players"])
     other = deepcopy(snapshot)
     for name in ("players", "decisions"):
@@ -350,7 +350,7 @@ def test_only_the_places_relative_to_oneself_matter(games: MegalandGames, places
 @settings(max_examples=30, deadline=None)
 @given(positions, st.integers(0, 2**64 - 1), st.randoms(use_true_random=False))
 def test_nothing_hidden_is_seen(games: MegalandGames, seed: int, luck: random.Random) -> None:
-    """Games with other luck to come, another past, and the same on the table look the same."""
+    """Games that differ only in their future randomness and in their past look the same."""
     others = [games.snapshot(game) for game in range(games.num_games)]
     for other in others:
         other["seed"] = seed
@@ -373,7 +373,7 @@ def test_forked_games_look_the_same() -> None:
 
 
 def public(snapshot: Snapshot) -> str:
-    """What the observation promises to hold of a snapshot."""
+    """The parts of a snapshot that the observation must contain."""
     kept = {name: value for name, value in snapshot.items() if name not in ("config", "seed", "steps", "decisions")}
     kept["level_seen"] = sorted(kept["level_seen"])
     return json.dumps(kept, sort_keys=True)

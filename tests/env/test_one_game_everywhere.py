@@ -1,8 +1,8 @@
-"""One seed and one policy give the same game through every door: the engine, its slow twin, and each environment.
+"""One seed and one policy give the same game in every API: the engine, its slow twin, and each environment.
 
-The policy goes by the seat, by the names of the legal actions and by some of what the seat sees, which each environment
-has to show it in time. A story is all that was asked and chosen; it is told by what the environment gave out, and never
-read from the engine inside it. A new door is one more entry of ``DOORS``.
+The policy depends on the seat, the names of the legal actions and a part of the seat's observation, which each
+environment must therefore show in time. A story is everything that was asked and chosen. It is made from what the
+environment returns, never from the engine inside it. A new API is one more entry of ``APIS``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Seen(NamedTuple):
 
 
 def choose(seat: int, seen: Seen, legal: Sequence[str]) -> str:
-    """Any of the legal actions, but always the same; STAY more often than LEAVE, or little would happen."""
+    """A pseudo-random legal action; STAY more often than LEAVE, because otherwise little would happen."""
     digest = hashlib.sha256(f"{seat} {tuple(seen)} {','.join(legal)}".encode()).digest()
     options = ["STAY", "STAY", "LEAVE"] if "STAY" in legal else list(legal)
     return options[int.from_bytes(digest[:4], "big") % len(options)]
@@ -61,7 +61,7 @@ class Story:
         return cls([[] for _ in range(players)], [])
 
     def choose(self, seat: int, seen: Seen, legal: Sequence[str]) -> str:
-        """What the policy chooses, written down."""
+        """Choose by the policy and record the choice."""
         chosen = choose(seat, seen, legal)
         self.choices[seat].append((list(legal), chosen))
         return chosen
@@ -88,7 +88,7 @@ def seen_in(observation: Any) -> Seen:
 
 
 class Player:
-    """The policy as an agent, for the doors where agents have the other seats; ``stories[game]`` is written."""
+    """The policy as an agent, for APIs in which agents have the other seats; it fills ``stories[game]``."""
 
     def __init__(self, stories: Sequence[Story]) -> None:
         self.stories = stories
@@ -109,10 +109,10 @@ class Player:
         return np.array(actions)
 
 
-# -------------------------------------------------------------------------------------------------------- the doors
+# --------------------------------------------------------------------------------------------------------- the APIs
 
 
-def through_the_engine(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
+def with_the_engine(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
     stories = [Story.blank(config.num_players) for _ in seeds]
     player = Player(stories)
     games = MegalandGames(config, len(seeds))
@@ -125,7 +125,7 @@ def through_the_engine(config: MegalandConfig, seeds: Sequence[int]) -> list[Sto
     return stories
 
 
-def through_the_twin(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
+def with_the_twin(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
     stories = [Story.blank(config.num_players) for _ in seeds]
     for story, seed in zip(stories, seeds, strict=True):
         twin = ReferenceGame(config.to_dict(), seed)
@@ -146,7 +146,7 @@ def through_the_twin(config: MegalandConfig, seeds: Sequence[int]) -> list[Story
     return stories
 
 
-def through_the_multi_agent_vector_env(mode: str) -> Door:
+def with_the_multi_agent_vector_env(mode: str) -> Api:
     def play(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
         pytest.importorskip("gymnasium")
         from megaland_env.envs.multi_agent_vector import MegalandMultiAgentVectorEnv
@@ -168,7 +168,7 @@ def through_the_multi_agent_vector_env(mode: str) -> Door:
     return play
 
 
-def through_aec(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
+def with_the_aec_env(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
     pytest.importorskip("pettingzoo")
     from megaland_env import megaland_v0
 
@@ -187,7 +187,7 @@ def through_aec(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
     return stories
 
 
-def through_parallel(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
+def with_the_parallel_env(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
     pytest.importorskip("pettingzoo")
     from megaland_env import megaland_v0
 
@@ -206,13 +206,13 @@ def through_parallel(config: MegalandConfig, seeds: Sequence[int]) -> list[Story
 
 
 def coins_in(observation: Any, seat: int, players: int) -> list[int]:
-    """Everybody's coins at the end, from what the learner at ``seat`` sees."""
+    """The coins of all seats at the end, from the observation of the learner at ``seat``."""
     names = ["self.coins", *(f"left{place}.coins" for place in range(1, players))]
     seen = [round(float(observation[FEATURES.index(name)]) * COINS_BOUND) for name in names]
     return seen[-seat:] + seen[:-seat]
 
 
-def through_gymnasium(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
+def with_the_gymnasium_env(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
     gym = pytest.importorskip("gymnasium")
     stories, seat = [Story.blank(config.num_players) for _ in seeds], 1
     for story, seed in zip(stories, seeds, strict=True):
@@ -227,7 +227,7 @@ def through_gymnasium(config: MegalandConfig, seeds: Sequence[int]) -> list[Stor
     return stories
 
 
-def through_the_gymnasium_vector_env(mode: str) -> Door:
+def with_the_gymnasium_vector_env(mode: str) -> Api:
     def play(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
         gym = pytest.importorskip("gymnasium")
         stories, seat = [Story.blank(config.num_players) for _ in seeds], 1
@@ -251,7 +251,7 @@ def through_the_gymnasium_vector_env(mode: str) -> Door:
     return play
 
 
-def through_the_vec_env(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
+def with_the_vec_env(config: MegalandConfig, seeds: Sequence[int]) -> list[Story]:
     adapter = pytest.importorskip("megaland_env.envs.sb3_vec_env", exc_type=ImportError)
     stories, seat = [Story.blank(config.num_players) for _ in seeds], 1
     for story, seed in zip(stories, seeds, strict=True):
@@ -264,18 +264,18 @@ def through_the_vec_env(config: MegalandConfig, seeds: Sequence[int]) -> list[St
     return stories
 
 
-Door = Callable[[MegalandConfig, Sequence[int]], list[Story]]
+Api = Callable[[MegalandConfig, Sequence[int]], list[Story]]
 
-DOORS: dict[str, Door] = {
-    "twin": through_the_twin,
-    "multi-agent vector, next step": through_the_multi_agent_vector_env("NextStep"),
-    "multi-agent vector, same step": through_the_multi_agent_vector_env("SameStep"),
-    "AEC": through_aec,
-    "Parallel": through_parallel,
-    "Gymnasium": through_gymnasium,
-    "Gymnasium vector, next step": through_the_gymnasium_vector_env("NextStep"),
-    "Gymnasium vector, same step": through_the_gymnasium_vector_env("SameStep"),
-    "Stable-Baselines3 VecEnv": through_the_vec_env,
+APIS: dict[str, Api] = {
+    "twin": with_the_twin,
+    "multi-agent vector, next step": with_the_multi_agent_vector_env("NextStep"),
+    "multi-agent vector, same step": with_the_multi_agent_vector_env("SameStep"),
+    "AEC": with_the_aec_env,
+    "Parallel": with_the_parallel_env,
+    "Gymnasium": with_the_gymnasium_env,
+    "Gymnasium vector, next step": with_the_gymnasium_vector_env("NextStep"),
+    "Gymnasium vector, same step": with_the_gymnasium_vector_env("SameStep"),
+    "Stable-Baselines3 VecEnv": with_the_vec_env,
 }
 """Each plays one game of every seed; ``Story`` and ``Player`` help to tell it."""
 
@@ -287,7 +287,7 @@ GOLDEN = "6eb9a29eb4b0d70ac8ac3c22f5cb5ef56c34586e2640343047bfa6e8ca2ecf20"
 
 @pytest.fixture(scope="module")
 def told_by_the_engine() -> dict[MegalandConfig, list[Story]]:
-    return {config: through_the_engine(config, SEEDS) for config in map(shortened, TABLES)}
+    return {config: with_the_engine(config, SEEDS) for config in map(shortened, TABLES)}
 
 
 def shortened(config: MegalandConfig) -> MegalandConfig:
@@ -295,12 +295,12 @@ def shortened(config: MegalandConfig) -> MegalandConfig:
 
 
 @pytest.mark.parametrize("config", TABLES, ids=table_id)
-@pytest.mark.parametrize("door", DOORS)
-def test_the_same_game_through_every_door(
-    door: str, config: MegalandConfig, told_by_the_engine: dict[MegalandConfig, list[Story]]
+@pytest.mark.parametrize("api", APIS)
+def test_the_same_game_in_every_api(
+    api: str, config: MegalandConfig, told_by_the_engine: dict[MegalandConfig, list[Story]]
 ) -> None:
     config = shortened(config)
-    told = DOORS[door](config, SEEDS)
+    told = APIS[api](config, SEEDS)
     for seed, story, wanted in zip(SEEDS, told, told_by_the_engine[config], strict=True):
         for seat, (ours, theirs) in enumerate(zip(story.choices, wanted.choices, strict=True)):
             for number, (mine, due) in enumerate(zip(ours, theirs, strict=False)):
@@ -319,6 +319,6 @@ def test_the_stories_are_long_and_different(told_by_the_engine: dict[MegalandCon
 
 
 def test_the_story_of_seed_0_stays_the_same() -> None:
-    """A game of a seed is the same today and after any refactoring."""
-    (story,) = through_the_engine(MegalandConfig(), [0])
+    """The game with a seed never changes, whatever is refactored."""
+    (story,) = with_the_engine(MegalandConfig(), [0])
     assert story.hash() == GOLDEN

@@ -1,4 +1,4 @@
-"""What other libraries look for in an environment: attributes, base classes, keys of infos, worker processes."""
+"""What other libraries expect of an environment: attributes, base classes, keys of infos, worker processes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_public_classes_name_their_library_s_class_as_a_base() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_infos_have_the_same_keys_and_types_in_every_step(name: str) -> None:
-    """Minari's recorder wants it so; the results are zero until the game is over."""
+    """Minari's recorder needs the same keys and types in all infos; results are 0 until the game is over."""
     env = gym.make(name, **short(name))
     luck = np.random.default_rng(1)
     for seed in range(20):
@@ -128,7 +128,7 @@ def test_the_multi_agent_vector_environment_has_an_id_and_a_spec() -> None:
 
 
 def test_async_vector_env_by_the_name_of_the_package() -> None:
-    """A worker process has imported nothing, and ``megaland_env:`` tells it what to import."""
+    """A worker process has not imported the package, and ``megaland_env:`` makes it do so."""
     env = gym.make_vec(
         "megaland_env:Megaland-v0",
         num_envs=2,
@@ -146,7 +146,7 @@ def test_async_vector_env_by_the_name_of_the_package() -> None:
 
 
 def test_subproc_vec_env_by_the_name_of_the_package() -> None:
-    """As SB3 starts workers by default: with ``forkserver`` or ``spawn``."""
+    """Workers start as SB3 does by default, with ``forkserver`` or ``spawn``."""
     env = make_vec_env(
         "megaland_env:Megaland-v0",
         n_envs=2,
@@ -169,7 +169,7 @@ def test_subproc_vec_env_by_the_name_of_the_package() -> None:
 @pytest.mark.parametrize("reward", ["win", "shaped"])
 @pytest.mark.parametrize("config", [SHORT, [SHORT, MegalandConfig(3, max_rounds=2)]], ids=["one", "two"])
 def test_episodes_are_told_as_a_monitor_tells_them(reward: str, config: Any) -> None:
-    """The sum of rewards, the number of steps, and the seconds; the same with a ``VecMonitor`` around it, once."""
+    """``episode`` has the return, the length and the seconds, and a ``VecMonitor`` around it reports the same."""
     env = MegalandVecEnv(config, 4, opponents="random", reward=reward, seed=1)
     monitor = VecMonitor(MegalandVecEnv(config, 4, opponents="random", reward=reward, seed=1))
     luck = np.random.default_rng(4)
@@ -254,7 +254,7 @@ def test_pictures_of_all_games() -> None:
 
 
 def test_videos_can_be_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SB3's recorder, with a stand-in for the library that writes the file, which is no dependency of this project."""
+    """SB3's recorder works; the library that writes the file is no dependency, so the test replaces it."""
     pytest.importorskip("PIL")
     written: dict[str, Any] = {}
 

@@ -62,7 +62,7 @@ def legal_actions(env: Any) -> dict[str, int]:
 
 
 def played_to_the_end(env: Any, seed: int | None = None) -> list[Any]:
-    """All that an AEC environment tells those who ask in their turns."""
+    """Everything that an AEC environment tells the agents in their turns."""
     env.reset(seed=seed)
     told = []
     for agent in env.agent_iter():
@@ -114,7 +114,7 @@ def test_render() -> None:
 
 
 def test_performance_benchmark_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """With a clock that has it end after some turns rather than seconds."""
+    """The benchmark runs, with a clock that ends it after some turns."""
     ticks = itertools.count()
     monkeypatch.setattr(
         sys.modules["pettingzoo.test.performance_benchmark"], "time", SimpleNamespace(time=lambda: next(ticks))
@@ -264,7 +264,7 @@ def test_turns_go_from_the_first_player_through_those_who_are_asked(config: Mega
 
 
 def what_all_can_see(env: Any) -> dict[str, Any]:
-    """Everything that the environment tells about a game, as bytes and numbers to compare."""
+    """Everything that the environment tells about a game, as bytes and numbers for comparison."""
     return {
         "observations": {agent: env.observe(agent)["observation"].tobytes() for agent in env.possible_agents},
         "masks": {agent: env.observe(agent)["action_mask"].tobytes() for agent in env.possible_agents},
@@ -280,7 +280,7 @@ def what_all_can_see(env: Any) -> dict[str, Any]:
 
 
 def at_moment(games: MegalandGames) -> Any:
-    """An AEC environment whose game stands at some moment."""
+    """An AEC environment whose game is at a given moment."""
     env = megaland_v0.raw_env(config=games.config, render_mode="ansi")
     env.reset(seed=0)
     env.games = games
@@ -290,7 +290,7 @@ def at_moment(games: MegalandGames) -> Any:
 
 
 def moments_of_several(times: int) -> Iterator[MegalandGames]:
-    """Single games at so many moments of each kind at which several seats decide."""
+    """Single games at a number of moments of each kind at which several seats decide."""
     games = dealt_games(MegalandConfig(4, LIVELY), 400, seed=3, reward="shaped")
     wanted = dict.fromkeys(Kind, times) | dict.fromkeys((Kind.NONE, Kind.BUY, Kind.PAY), 0)
     luck = np.random.default_rng(3)
@@ -305,7 +305,7 @@ def moments_of_several(times: int) -> Iterator[MegalandGames]:
 
 
 def test_nobody_sees_a_pending_choice() -> None:
-    """Whatever the seats choose, in whatever combination, nothing changes for anybody until all of them have chosen."""
+    """No observation changes until all asked seats have chosen, whatever they choose."""
     for games in moments_of_several(times=3):
         asked = np.flatnonzero(games.active[0]).tolist()
         before, order = what_all_can_see(at_moment(games)), at_moment(games)._to_ask
@@ -342,7 +342,7 @@ def test_the_wrapper_knows_the_order_of_calls() -> None:
 
 
 def from_the_engine(config: MegalandConfig, seed: int, reward: Any) -> tuple[list[float], MegalandGames]:
-    """What each seat is paid in all."""
+    """The return of each seat in the engine."""
     games = MegalandGames(config, reward=reward)
     games.reset([seed])
     returns = np.zeros(config.num_players)
@@ -357,7 +357,7 @@ def from_the_engine(config: MegalandConfig, seed: int, reward: Any) -> tuple[lis
     ("config", "reward"), [*((table, Shaped(1.0)) for table in TABLES), (TABLES[1], "win"), (TABLES[2], "coins")]
 )
 def test_a_seat_collects_its_final_reward(config: MegalandConfig, reward: Any) -> None:
-    """Also what is decided on another's move, and at the end of a game that is cut off."""
+    """A seat gets its final reward, even if another's move decided it or the game was cut off."""
     for seed, rounds in ((1, 15), (2, 2)):
         config = replace(config, max_rounds=rounds)
         wanted, games = from_the_engine(config, seed, reward)

@@ -48,7 +48,7 @@ def test_nothing_is_created_or_lost(config: MegalandConfig) -> None:
 
 @at_every_table
 def test_nothing_is_created_or_lost_when_things_run_out(config: MegalandConfig) -> None:
-    """B5, D1: nor where decks, tokens, hearts and buildings are used up from the beginning."""
+    """B5, D1: the same if decks, tokens, hearts and buildings are nearly used up from the beginning."""
     games = dealt_games(config, 16, seed=2)
     luck = np.random.default_rng(2)
     while games.active.any():
@@ -60,7 +60,7 @@ def test_nothing_is_created_or_lost_when_things_run_out(config: MegalandConfig) 
 @ask_hypothesis
 @given(configurations(), SEEDS, SEEDS)
 def test_any_configuration_can_be_played_to_its_end(config: MegalandConfig, seed: int, luck_seed: int) -> None:
-    """N5, D4: whatever is played, a game ends by the rules or is cut off, and only then is somebody a winner."""
+    """N5, D4: every game ends by the rules or is cut off, and only games that ended by the rules have winners."""
     games = MegalandGames(config, 3)
     games.reset(seed)
     luck = np.random.default_rng(luck_seed)
@@ -100,7 +100,7 @@ def test_a_seat_that_is_not_asked_can_only_pass(config: MegalandConfig) -> None:
 
 
 def test_every_legal_action_is_accepted_and_no_other() -> None:
-    """All forty actions, for each seat that is asked, at moments of each of the eight kinds of decision."""
+    """Each asked seat tries all forty actions at moments of each of the eight kinds of decision."""
     luck = np.random.default_rng(4)
     kinds = set()
     for games in each_kind(5, reward="shaped"):
@@ -129,7 +129,7 @@ def test_every_legal_action_is_accepted_and_no_other() -> None:
 
 @at_every_table
 def test_an_illegal_action_holds_up_the_whole_step(config: MegalandConfig) -> None:
-    """One wrong choice in one of many games: an error, and no game has moved, been paid or been counted."""
+    """One illegal action in one of many games is an error, and no game has moved, been paid or been counted."""
     luck = np.random.default_rng(5)
     games = MegalandGames(config, 12, reward="shaped")
     games.reset(55)
@@ -157,7 +157,7 @@ def test_an_illegal_action_holds_up_the_whole_step(config: MegalandConfig) -> No
 
 @at_every_table
 def test_what_seats_that_are_not_asked_answer_is_ignored(config: MegalandConfig) -> None:
-    """Their entries may be anything, even what does not exist."""
+    """The entries of seats that are not asked may be any numbers, even of actions that do not exist."""
     luck = np.random.default_rng(6)
     games = MegalandGames(config, 8)
     games.reset(66)
@@ -174,7 +174,7 @@ def test_what_seats_that_are_not_asked_answer_is_ignored(config: MegalandConfig)
 
 
 def play_random_agents(games: MegalandGames, steps: int | None = None) -> None:
-    """Agents whose luck comes from ``decisions.random``, as it should; so many steps, or to the end."""
+    """Play with agents that use ``decisions.random``, for a number of steps or to the end."""
     agent = RandomAgent()
     while games.active.any() and steps != 0:
         decisions = games.decisions()
@@ -184,7 +184,7 @@ def play_random_agents(games: MegalandGames, steps: int | None = None) -> None:
 
 @at_every_table
 def test_a_game_is_the_same_in_any_batch(config: MegalandConfig) -> None:
-    """Alone, in a batch, and at any position in it: card for card."""
+    """A game is the same alone and at any position of any batch, card for card."""
     seeds = np.array([7, 2**64 - 1, 0, 123456789, 8, 2**63, 9], np.uint64)
     batch = MegalandGames(config, seeds.size, record=True)
     batch.reset(seeds)
@@ -233,7 +233,7 @@ def test_moving_some_games_is_moving_all_of_them(config: MegalandConfig) -> None
 
 @at_every_table
 def test_a_finished_game_never_moves(config: MegalandConfig) -> None:
-    """Whatever it is told; and it is paid nothing more."""
+    """A finished game never changes, whatever actions it is given, and pays no more rewards."""
     games = MegalandGames(config, 6)
     games.reset(9)
     luck = np.random.default_rng(9)
@@ -250,7 +250,7 @@ def test_a_finished_game_never_moves(config: MegalandConfig) -> None:
 
 @at_every_table
 def test_started_anew_a_slot_plays_as_if_nothing_had_been(config: MegalandConfig) -> None:
-    """``reset`` leaves no trace of the game before, and none on its neighbours."""
+    """``reset`` leaves no trace of the game before, and does not change other games."""
     games = MegalandGames(config, 5, record=True)
     games.reset(10)
     play(games, np.random.default_rng(10), steps=40)
@@ -287,7 +287,7 @@ def test_seeds_count_up_and_around(seed: int) -> None:
 
 
 def test_a_restored_game_goes_on_as_the_original() -> None:
-    """From moments of each kind of decision, through JSON: the same state, options, luck and continuation."""
+    """A game restored through JSON, at each kind of decision, has the same state, options, randomness and future."""
     kinds = set()
     for number, games in enumerate(each_kind(4)):
         kinds.add(games.kind[0])
@@ -308,7 +308,7 @@ def test_a_restored_game_goes_on_as_the_original() -> None:
 
 @at_every_table
 def test_a_batch_restored_from_snapshots_goes_on_as_the_original(config: MegalandConfig) -> None:
-    """Games at different places side by side, finished ones among them; later states, events and rewards agree."""
+    """Restored games at different stages, some finished, have the same later states, events and rewards."""
     games = MegalandGames(config, 16, record=True)
     games.reset(12)
     play(games, np.random.default_rng(12), steps=90)
@@ -327,7 +327,7 @@ def test_a_batch_restored_from_snapshots_goes_on_as_the_original(config: Megalan
 @ask_hypothesis
 @given(configurations(), SEEDS, st.integers(0, 60))
 def test_any_moment_survives_json(config: MegalandConfig, seed: int, steps: int) -> None:
-    """A snapshot is plain JSON, and no word of it is lost in restoring."""
+    """A snapshot is plain JSON, and nothing in it is lost in restoring."""
     games = MegalandGames(config, 2)
     games.reset(seed)
     play(games, np.random.default_rng(seed), steps)
@@ -339,7 +339,7 @@ def test_any_moment_survives_json(config: MegalandConfig, seed: int, steps: int)
 
 
 def test_copies_are_exact_and_independent() -> None:
-    """Any games, any number of times each, down to the luck to come; then neither knows of the other."""
+    """Copies of any games, any number of times each, are exact, also in their future randomness, and independent."""
     for games in each_kind(reward="shaped"):
         games.step(some_legal(games, np.random.default_rng(14)))
         copies = games.copy([0, 0, 0])
@@ -358,7 +358,7 @@ def test_copies_are_exact_and_independent() -> None:
 
 
 def test_a_copy_may_be_started_anew() -> None:
-    """Resetting one leaves the other, and what is copied can be chosen and repeated."""
+    """Resetting a copy does not change the original; the games to copy can be chosen and repeated."""
     games = MegalandGames(num_games=4)
     games.reset(15)
     play(games, np.random.default_rng(15), steps=20)
@@ -376,7 +376,7 @@ def test_a_copy_may_be_started_anew() -> None:
 
 
 def test_the_view_says_what_the_snapshot_says() -> None:
-    """D3: self first, then clockwise; everything public, each number where the documented table has it."""
+    """D3: the view has everything public, self first, then clockwise, each number where its docstring says."""
     for games in each_kind(4):
         told = games.snapshot(0)
         players = games.num_players
@@ -411,7 +411,7 @@ def counts(pile: dict[str, int], names: Any = TREASURES) -> list[int]:
 
 
 def check_seats(view: dict[str, Any], turned: list[dict[str, Any]]) -> None:
-    """What lies in front of each seat, the own first."""
+    """Check what lies in front of each seat, beginning with the viewer's own."""
     for name in ("coins", "hearts", "max_hearts", "jumps", "jumping", "in_level", "falling", "picks_left"):
         assert view[name].tolist() == [player[name] for player in turned]
     for name in ("carried", "home", "picked"):
@@ -422,7 +422,7 @@ def check_seats(view: dict[str, Any], turned: list[dict[str, Any]]) -> None:
 
 
 def check_table(view: dict[str, Any], told: dict[str, Any]) -> None:
-    """What all see alike."""
+    """Check what is the same for all seats."""
     assert view["round"] == told["round"]
     assert view["deck"].tolist() == counts(told["treasure_deck"])
     assert view["discard"].tolist() == counts(told["discard"])
@@ -459,7 +459,7 @@ def test_the_events_tell_the_whole_game(config: MegalandConfig) -> None:
 
 
 class Retelling:
-    """A game as somebody knows it who only hears the events."""
+    """The state of a game as it follows from its events alone."""
 
     def __init__(self, players: int) -> None:
         self.coins = [0] * players
@@ -481,17 +481,17 @@ class Retelling:
         self.winners: list[int] = []
 
     def hear(self, event: dict[str, Any]) -> None:
-        """Believe one event."""
+        """Enter one event."""
         getattr(self, f"on_{event['event']}")(**{k: v for k, v in event.items() if k not in ("step", "event")})
 
     def move(self, source: dict[str, int], target: dict[str, int], treasure: str, number: int = 1) -> None:
-        """Cards never come from nowhere."""
+        """Move cards, which must be there."""
         source[treasure] -= number
         target[treasure] += number
         assert source[treasure] >= 0
 
     def hand(self, seat: int) -> dict[str, int]:
-        """Where a draw goes: who is not in the level draws for the home hand."""
+        """The hand that a draw goes to: the home hand for players who are not in the level."""
         return self.carried[seat] if self.in_level[seat] else self.home[seat]
 
     def on_market(self, building: str) -> None:
@@ -573,7 +573,7 @@ class Retelling:
         self.complete_payment()
 
     def complete_payment(self) -> None:
-        """The paid cards join the discard pile."""
+        """Put the paid cards on the discard pile."""
         for treasure in TREASURES:
             self.move(self.paid, self.discard, treasure, self.paid[treasure])
 
@@ -614,7 +614,7 @@ class Retelling:
 
 @at_every_table
 def test_draining_the_log_forgets_nothing_that_comes_later(config: MegalandConfig) -> None:
-    """The drained pieces, one after the other, are the log of a batch that was never drained."""
+    """The drained parts together are the log of a batch that was never drained."""
     drained, whole = (MegalandGames(config, 4, record=True) for _ in range(2))
     pieces: list[list[tuple[Any, ...]]] = [[] for _ in range(4)]
     luck = np.random.default_rng(17)

@@ -1,4 +1,4 @@
-"""Self-checks of the slow twin: what must hold in any game, whatever is played.
+"""Self-checks of the slow twin: what must hold in any game.
 
 The twin is what the engine is compared with, so it is checked here on its own: nothing is created or lost, every
 legal action is accepted and every other one refused, and a game restored in the middle of any decision goes on as the
@@ -55,12 +55,12 @@ ALL_KINDS = {"jump", "herb_hut", "rabbit", "run", "reptile", "buy", "pay", "stor
 
 
 def anyhow(luck: Random, game: ReferenceGame, seat: int) -> str:
-    """Anything that is legal."""
+    """Choose any legal action."""
     return luck.choice(game.legal(seat))
 
 
 def preferring(*wanted: str) -> Character:
-    """Whoever does the first of these that is legal, and else anything."""
+    """A player who chooses the first of these actions that is legal, or else any legal action."""
 
     def choose(luck: Random, game: ReferenceGame, seat: int) -> str:
         legal = game.legal(seat)
@@ -75,13 +75,13 @@ def hoarder(luck: Random, game: ReferenceGame, seat: int) -> str:
 
 
 def saver(luck: Random, game: ReferenceGame, seat: int) -> str:
-    """Buys two buildings and from then on keeps what it finds, so that there is something to choose when storing."""
+    """Buys two buildings and then nothing more, so that there is something to choose when storing."""
     enough = sum(game.players[seat].buildings.values()) >= 2
     return "PASS" if game.decision == "buy" and enough else anyhow(luck, game, seat)
 
 
 def rusher(luck: Random, game: ReferenceGame, seat: int) -> str:
-    """Leaves at once and buys the dearest building there is."""
+    """Leaves at once and buys the most expensive building."""
     if game.decision == "buy":
         return max(game.legal(seat), key=lambda action: COST_OF.get(action, 0))
     return preferring("LEAVE")(luck, game, seat)
@@ -95,7 +95,7 @@ CHARACTERS: list[Character] = [anyhow, hoarder, saver, rusher, STAYER, JUMPER, S
 
 
 def answers(luck: Random, game: ReferenceGame, characters: list[Character]) -> dict[int, str]:
-    """What the characters at the table answer."""
+    """The answers of the characters at the table."""
     return {seat: characters[seat](luck, game, seat) for seat in game.active}
 
 
@@ -103,7 +103,7 @@ def answers(luck: Random, game: ReferenceGame, characters: list[Character]) -> d
 
 
 def check_conservation(snapshot: Snapshot) -> None:
-    """C2 to C6: every card, heart, token and building is somewhere, once."""
+    """C2 to C6: every card, heart, token and building is in exactly one place."""
     players = snapshot["players"]
     piles = [snapshot["treasure_deck"], snapshot["discard"], *(player["carried"] for player in players)]
     piles += [player["home"] for player in players]
@@ -122,7 +122,7 @@ def check_conservation(snapshot: Snapshot) -> None:
 
 
 def check_sense(snapshot: Snapshot) -> None:
-    """What a snapshot may say at all."""
+    """Check that a snapshot is plausible."""
     assert snapshot["active"] == sorted(snapshot["active"])
     assert bool(snapshot["active"]) == (snapshot["decision"] is not None) == (snapshot["phase"] != "over")
     assert (snapshot["buyer"] is not None) == (snapshot["phase"] == "buy")
@@ -218,7 +218,7 @@ def test_nothing_is_created_or_lost(num_players: int, market: str | list[str], p
 
 @pytest.mark.parametrize("market", [LIVELY_MARKET, DRAWING_MARKET], ids=["lively", "drawing"])
 def test_characters_at_one_table(market: list[str]) -> None:
-    """Players who each overdo one thing: the stocks run low in other places."""
+    """Players who each overdo one thing, so that different supplies run low."""
     for seed in range(12):
         num_players = 2 + seed % 4
         table = [CHARACTERS[(seed + seat) % len(CHARACTERS)] for seat in range(num_players)]
@@ -328,7 +328,7 @@ def try_all_actions(game: ReferenceGame, actions: dict[int, str]) -> None:
 
 
 def test_wrong_answers_change_nothing() -> None:
-    """Too few, too many, nobody's or nothing: a ValueError, and the game is as it was."""
+    """Missing, additional or empty answers are a ValueError, and the game does not change."""
     game = ReferenceGame({"num_players": 3}, 5)
     assert game.active == [0, 1, 2]
     before, events = game.snapshot(), list(game.events)
@@ -344,7 +344,7 @@ def test_wrong_answers_change_nothing() -> None:
 
 
 def test_a_finished_game_takes_no_answers() -> None:
-    """Not even an empty one."""
+    """A finished game takes no answers, not even an empty one."""
     game = play({"num_players": 2, "max_rounds": 1}, 0, [hoarder] * 2)
     with pytest.raises(ValueError, match="over"):
         game.step({})
@@ -368,7 +368,7 @@ def test_a_finished_game_takes_no_answers() -> None:
     ids=str,
 )
 def test_a_senseless_configuration_is_refused(config: Config) -> None:
-    """Rather than played in some way."""
+    """An invalid configuration is refused."""
     with pytest.raises(ValueError, match=r"."):
         ReferenceGame(config)
 
@@ -409,12 +409,12 @@ def test_chance_depends_on_the_address_alone() -> None:
 
 
 def names_of(payments: list[dict[str, int]]) -> set[str]:
-    """Payments as words, for comparing."""
+    """Payments as names, for comparison."""
     return {" ".join(t for t in TREASURES for _ in range(cards.get(t, 0))) for cards in payments}
 
 
 def test_payments() -> None:
-    """B2 to B4 by example."""
+    """B2 to B4: examples of payments."""
     poor = WildRights(eggs=False, fish=0, carrots=0)
     assert len(building_payments(1, poor)) == 6
     assert len(building_payments(3, poor)) == 20

@@ -1,4 +1,4 @@
-"""The engine and its slow twin agree on every snapshot, every legal action and every event, whatever is played."""
+"""The engine and its slow twin agree on every snapshot, every legal action and every event."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MANY = 128  # games in each of the large comparisons
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_the_engine_is_its_twin(number: int) -> None:
-    """C1 to D4: some games of one configuration; the styles of play reach all decisions and all buildings."""
+    """C1 to D4: some games with one configuration; the styles of play reach all decisions and all buildings."""
     assert compare_numbered(number, GAMES_EACH)["games"] == GAMES_EACH
 
 
@@ -31,13 +31,13 @@ def test_the_engine_is_its_twin_in_many_games(first: int) -> None:
 
 
 def test_the_comparison_meets_everything_that_can_happen() -> None:
-    """What never happens in a comparison is not compared: each kind of event, each building and what is rare."""
+    """Each kind of event, each building and rare situations occur in the comparison."""
     found = set().union(*(twin_alone(number, GAMES_EACH) for number in NUMBERS))
     assert set() == EVERYTHING - found
 
 
 def test_a_difference_is_found_and_described(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A twin that knows no Arcades (B7) is found out, and the message says where and how to play it again."""
+    """A twin without Arcades (B7) is found to differ, and the message says where and how to reproduce it."""
     monkeypatch.setattr(ReferenceGame, "arcades_pay", lambda self: None)
     with pytest.raises(
         AssertionError, match=r"after \d+ steps of compare\(.*coins is \d+ in the engine and \d+ in the twin"

@@ -1,4 +1,4 @@
-"""The view of a decision: every array of its documented table against the words of a snapshot."""
+"""The view of a decision: every array of the table in its docstring is checked against a snapshot."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def fall_chance(snapshot: Snapshot, player: Snapshot, jumping: bool) -> float:
 
 
 def expected(snapshot: Snapshot, seat: int) -> dict[str, Any]:
-    """One row of every array, from the words of the rules."""
+    """One row of every array, computed from a snapshot."""
     players = len(snapshot["players"])
     seats = [(seat + k) % players for k in range(players)]
     turned = [snapshot["players"][at] for at in seats]
@@ -149,7 +149,7 @@ def test_every_array_is_what_the_words_say(
 
 
 def test_rows_that_decide_in_every_kind_of_decision() -> None:
-    """Play that meets all of them, and hearts and jumps as well."""
+    """Play until every kind of decision, hearts and jumps have been met."""
     market = ("Herb Hut", "Reptile Stable", "Gym", "Ostrich Ranch", "Fish Vendor", "Root Market", "Soap Makers")
     games = MegalandGames(MegalandConfig(num_players=4, market=market), 40)
     games.reset(2)
