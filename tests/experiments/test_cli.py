@@ -373,7 +373,7 @@ def test_every_count_may_be_written_in_any_way(command: str, option: str, capsys
     assert "'2.5' must be a whole number" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [name for name in cli.COMMANDS if name not in ("watch", "agents")])
+@pytest.mark.parametrize("command", [name for name in cli.COMMANDS if name not in ("watch", "agents", "warm-up")])
 def test_options_have_one_name_for_one_thing(command: str) -> None:
     """What a command makes goes to ``--out``; no option takes more than one word."""
     parser = cli.Parser()
