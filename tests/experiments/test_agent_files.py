@@ -1,4 +1,4 @@
-"""Work with a policy that was trained again is other work."""
+"""Work with a policy that was trained again does not continue the work with the earlier one."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_policy_that_is_replaced_while_a_command_begins(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """It would be recorded under the checksum of the one before; worker processes read it last."""
+    """A replaced policy is an error: its games would be recorded under the checksum of the earlier one."""
     if workers == 2 and command == "probe":
         pytest.skip("it has no workers")
     agent = f"ppo:path={policy}"

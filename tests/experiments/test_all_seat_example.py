@@ -1,4 +1,4 @@
-"""The example of a learner on all seats: its advantages seat by seat, and that it runs."""
+"""The example of a learner on all seats: its advantages are right for each seat, and it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The analysis finds what was planted and nothing else, and its tables agree with the records they are made of."""
+"""The analysis finds planted effects and no others, and its tables agree with the records."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Records:
 
 
 def test_a_fit_finds_exact_coefficients() -> None:
-    """Effects, controls and the means of the groups are told apart where there is no noise."""
+    """Without noise, a fit finds the exact effects, controls and means of the groups."""
     rng = np.random.default_rng(1)
     rows = pl.DataFrame({"game": np.arange(200) // 4, "group": np.arange(200) % 3, "x": rng.random(200)})
     rows = rows.with_columns(pl.Series("flag", rng.random(200) < 0.4))
@@ -44,7 +44,7 @@ def test_a_fit_finds_exact_coefficients() -> None:
 
 
 def test_a_fit_is_the_regression_with_all_columns_in_it() -> None:
-    """What is taken off beforehand changes neither coefficients nor intervals, whatever the controls have in common."""
+    """Removing the controls first gives the same coefficients and intervals as one regression with all columns."""
     from statsmodels.regression.linear_model import OLS
 
     rng = np.random.default_rng(2)
@@ -70,7 +70,7 @@ def test_a_fit_gives_no_answer_where_there_is_none() -> None:
 
 
 def test_intervals_cover_the_truth() -> None:
-    """Of rows that share the luck of their game, which rows alone would be too sure of."""
+    """Intervals cover the truth for rows that share the randomness of their game."""
     rng = np.random.default_rng(3)
     covered = 0
     for _ in range(200):
@@ -86,7 +86,7 @@ def test_intervals_cover_the_truth() -> None:
 
 
 def made_turns(effect: float, number: int = 6000) -> pl.DataFrame:
-    """Turns in which the rich buy more and win more; a Cafe changes the chance to win by ``effect``, and no more."""
+    """Turns in which rich players buy more and win more; a Cafe changes the chance to win only by ``effect``."""
     rng = np.random.default_rng(4)
     wealth = rng.integers(0, 6, number)
     buys = rng.random(number) < 0.1 + 0.15 * wealth
@@ -124,7 +124,7 @@ def test_that_the_rich_buy_is_no_effect(effect: float) -> None:
 
 
 def test_a_curse_on_a_building_is_found(tmp_path: Path) -> None:
-    """Who owns a Cafe brings home little any more: so it loses games, and any other cheap building is better."""
+    """Owners of a Cafe bring home little, so it loses games, and any other cheap building is better."""
     played = simulate(["tests.support.planted:CursedCafe"], tmp_path / "r", games=200)
     turns = analysis.buy_turns(played.decisions, played.events, played.seats)
     kinds = [Building.CAFE, Building.SANDWICH_STAND, Building.ARCADE]
@@ -147,7 +147,7 @@ def test_who_ignores_a_building_loses_where_it_is_on_offer(tmp_path: Path) -> No
 
 
 def test_equals_show_no_lift(tmp_path: Path) -> None:
-    """The same agent under two names: no market suits one of them, no seat is better, and both win as often."""
+    """For one agent under two names, no market suits either, no seat is better, and both win equally often."""
     played = simulate(["threshold", "threshold:risk=0.35"], tmp_path / "r", games=1200, decisions=0)
     rows = analysis.market_lift(played.games, played.seats).to_dicts()
     assert len(rows) == 2 * len(NORMAL_BUILDINGS)
@@ -163,7 +163,7 @@ def test_equals_show_no_lift(tmp_path: Path) -> None:
 
 
 def test_turns_agree_with_the_log(small: Records) -> None:
-    """What was bought, what was owned before, and what could be bought, counted a second time from other tables."""
+    """Purchases, earlier property and options agree with those counted from other tables."""
     turns = analysis.buy_turns(small.decisions, small.events, small.seats)
     assert turns.n_unique(["game", "seat", "round"]) == len(turns)
     log = small.events.filter(pl.col("event") == "buy").select("game", "seat", "round", "item").collect()
@@ -234,7 +234,7 @@ def test_owners_by_hand(small: Records) -> None:
 
 
 def test_leaders_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two games of two rounds: in one the leader wins, in the other there is none; the last round tells nothing."""
+    """Two games of two rounds: in one the leader wins, in the other nobody leads; the last round does not count."""
     monkeypatch.setattr("megaland_experiments.analysis.race_to_20.FEWEST", 1)
     rounds = pl.DataFrame(
         {
@@ -267,7 +267,7 @@ def test_what_a_coin_is_worth_is_found(small: Records, monkeypatch: pytest.Monke
 
 
 def test_runs_beside_the_solver(small: Records) -> None:
-    """In the first round nobody owns anything, so the plain solution of the run says what a choice is worth."""
+    """In the first round nobody owns buildings, so the values are those of the simplest model of the run."""
     runs = analysis.run_decisions(small.decisions.filter(pl.col("round") == 1))
     solution = solve(RunModel(token=token_worth(), most_tokens=0))
     assert len(runs) > 1000

@@ -1,4 +1,4 @@
-"""What cannot be written is found before the work, by trying it: also by root, whom no mode of a file stops."""
+"""Outputs that cannot be written are found before the work by trying it, which also works for root."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from megaland_experiments.tuning import tune
 
 
 def nobody_plays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every way to play a game an error of its own."""
+    """Make playing a game an error."""
 
     def play(*arguments: Any, **named: Any) -> None:
         raise AssertionError("a game was played")
@@ -71,7 +71,7 @@ FOLDERS: dict[str, Callable[[str], int]] = {
 
 @pytest.fixture
 def read_only(tmp_path: Path) -> Iterator[Path]:
-    """A folder in which no file can be made, by root neither."""
+    """A folder in which no file can be made, not even by root."""
     folder = tmp_path / "read-only"
     folder.mkdir()
     mounted = False

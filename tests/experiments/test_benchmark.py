@@ -1,4 +1,4 @@
-"""The benchmark counts what it says, and runs."""
+"""The benchmark runs, and counts decisions and games correctly."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_mistakes_of_the_user_are_one_line(words, message, capsys):
     ],
 )  # fmt: skip
 def test_an_empty_name(words, capsys):
-    """As of an unset variable of a shell."""
+    """An empty name is an error; an unset variable of a shell gives one."""
     with pytest.raises(SystemExit) as left:
         cli.main([*words.split(), ""])
     assert left.value.code == 2
@@ -324,7 +324,7 @@ def parse(*words: str) -> Any:
 )
 @pytest.mark.parametrize("command", ["tournament", "simulate"])
 def test_several_players_in_one_spelling(command: str, words: list[str]) -> None:
-    """Whether agents stand before them or after them, which are never taken for values."""
+    """``--players`` takes several numbers, before or after agents, and never takes an agent for a value."""
     for given in ([command, "random", "threshold", *words], [command, *words, "random", "threshold"]):
         found = parse(*given)
         assert found.players == (2, 3)
@@ -332,7 +332,7 @@ def test_several_players_in_one_spelling(command: str, words: list[str]) -> None
 
 
 def test_no_option_swallows_an_agent() -> None:
-    """Nor does an option that takes names."""
+    """No option takes the name of an agent for its value, not even one that takes names."""
     for kinds in (["pairs"], ["pairs,mixed"], ["pairs", "mixed"]):
         found = parse("tournament", "--lineups", *kinds, "random", "threshold")
         assert found.agents == ["random", "threshold"]
@@ -375,7 +375,7 @@ def test_every_count_may_be_written_in_any_way(command: str, option: str, capsys
 
 @pytest.mark.parametrize("command", [name for name in cli.COMMANDS if name not in ("watch", "agents", "warm-up")])
 def test_options_have_one_name_for_one_thing(command: str) -> None:
-    """What a command makes goes to ``--out``; no option takes more than one word."""
+    """The output of every command goes to ``--out``, and no option takes more than one word."""
     parser = cli.Parser()
     options = import_module(cli.COMMANDS[command].options or cli.COMMANDS[command].module)
     options.add_arguments(parser)
@@ -389,14 +389,14 @@ def test_options_have_one_name_for_one_thing(command: str) -> None:
 
 
 def test_a_line_up_of_no_kind(capsys: Any) -> None:
-    """The error says which there are."""
+    """The error for an unknown kind of line-up lists the kinds."""
     with pytest.raises(SystemExit):
         parse("tournament", "random", "saver", "--lineups", "pears")
     assert "'pears' is none of pairs, mixed" in capsys.readouterr().err
 
 
 def test_shares_are_shown_in_percent() -> None:
-    """One way everywhere; files have the share itself."""
+    """Shares are shown in percent everywhere; files have the fraction."""
     assert percent(0.4961) == "49.6 %"
     assert percent(0.95, 0) == "95 %"
     assert percents(0.481, 0.5123) == "48.1 to 51.2 %"

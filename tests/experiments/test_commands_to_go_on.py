@@ -1,4 +1,4 @@
-"""The command that is printed for going on asks for the same work, whatever options were given."""
+"""The command that is printed to continue asks for the same work, for all options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games between agents, and what an evaluation makes of them."""
+"""Games between agents, and the results of an evaluation."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_arguments_without_meaning(line_ups, seeds, batch, message):
 
 
 class Broken:
-    """Plays at random until a buyer is asked, and then does what it was made to do."""
+    """Plays at random until a buyer is asked, and then fails in a given way."""
 
     def __init__(self, do: Any) -> None:
         self.do = do

@@ -1,4 +1,4 @@
-"""``megaland export``: ONNX runtime, with nothing of this package, decides as ``PPOAgent`` does."""
+"""``megaland export``: ONNX runtime, without this package, makes the decisions of ``PPOAgent``."""
 
 from __future__ import annotations
 

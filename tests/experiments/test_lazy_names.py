@@ -1,4 +1,4 @@
-"""The short import paths of the packages: each name is there, and costs nothing before it is used."""
+"""The short import paths of the packages: each name exists, and is imported only when it is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notebooks run from a clean kernel, are stored with what comes out, and tell nothing of where they ran."""
+"""The notebooks run from a clean kernel, and are stored with their output and without local paths."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_it_tells_nothing_of_the_machine(path: Path) -> None:
 @pytest.mark.soak
 @every_notebook
 def test_it_runs_from_a_clean_kernel(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anywhere, without an error or a warning."""
+    """A notebook runs in any folder, without errors and warnings."""
     from nbclient import NotebookClient
 
     monkeypatch.setenv("MEGALAND_NOTEBOOK_GAMES", GAMES)

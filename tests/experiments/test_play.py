@@ -1,4 +1,4 @@
-"""``megaland play`` and ``megaland watch``, by what is typed and what is shown."""
+"""``megaland play`` and ``megaland watch``: typed input and the output for it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Leaver:
 
 
 class Rude:
-    """Says what is no answer."""
+    """Gives an invalid answer."""
 
     def __init__(self, answer: str) -> None:
         self.answer = answer
@@ -72,7 +72,7 @@ class Rude:
 
 @pytest.fixture
 def megaland(monkeypatch, capsys, tmp_path) -> Callable[..., tuple[int, str, str]]:
-    """Run the command in an empty folder, with some lines typed; gives its status and what it printed."""
+    """Run the command in an empty folder with typed lines; return its status and its output."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, typed: Iterable[str] = ()) -> tuple[int, str, str]:
@@ -306,7 +306,7 @@ class Hearing(Terminal):
 
 
 class Chancy:
-    """A random agent that keeps what it was asked and what randomness it was given."""
+    """A random agent that keeps its decisions and its random numbers."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
@@ -473,7 +473,7 @@ class Screen(io.StringIO):
         return True
 
     def frames(self) -> list[list[str]]:
-        """What was shown each time after the screen had been emptied, without colours."""
+        """The text after each clearing of the screen, without colours."""
         text = re.sub(r"\x1b\[[0-9;]*m", "", self.getvalue())
         return [frame.split("\n") for frame in text.split("\x1b[H\x1b[2J")[1:]]
 
@@ -857,7 +857,7 @@ def seeds_played(out: str) -> list[int]:
 
 
 def to_the_end(*after: str) -> Callable[[str], str]:
-    """Types the last choice (go home, buy no more) until the game is over, and then what is given, for each game."""
+    """Types the last choice (go home, buy no more) until the game is over, and then the next given answer."""
     rest = iter(after)
 
     def typed(prompt: str) -> str:
@@ -1042,7 +1042,7 @@ def test_a_frame_for_each_moment(replay):
 
 
 def walk(viewer: Viewer, monkeypatch: pytest.MonkeyPatch, keys: Iterable[str]) -> list[str]:
-    """Step through a replay with some keys; gives the prompts."""
+    """Step through a replay with some keys; return the prompts."""
     prompts: list[str] = []
     rest = iter(keys)
 

@@ -1,4 +1,4 @@
-"""The probe: its counts are right in states made by hand and in whole games, and its files are whole."""
+"""The probe: its counts are right in hand-made states and in whole games, and its files are complete."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHORT = MegalandConfig(num_players=3, max_rounds=4)
 
 
 class Always:
-    """Chooses the first of some actions that is legal, else the first legal one."""
+    """Chooses the first of some actions that is legal, or else the first legal action."""
 
     def __init__(self, *actions: str) -> None:
         self.actions = [Action[action].value for action in actions]
@@ -46,7 +46,7 @@ class Always:
 
 
 class Solver(Always):
-    """Buys nothing, so that the plain model is its own, and stays or leaves by it."""
+    """Buys nothing, so that the simplest model applies to it, and stays or leaves by its solution."""
 
     def __init__(self) -> None:
         super().__init__("PASS")
@@ -65,7 +65,7 @@ PICTURES = ("leaving", "purchases", "choices")
 
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures take seconds, so where nobody looks at them they are left empty."""
+    """Leave pictures empty where they are not checked, because drawing takes seconds."""
     monkeypatch.setattr("megaland_experiments.shared.result_files.png", lambda figure: b"")
     monkeypatch.setattr(
         "megaland_experiments.probe.saving.figures", lambda result: dict.fromkeys(PICTURES, lambda: None)
@@ -80,7 +80,7 @@ def summary(result: Probe) -> dict[str, Any]:
 
 
 def decided(agent: Any, player: dict[str, Any], unseen: str, decision: str = "run") -> Decided:
-    """What the agent decides in a state in which just the cards ``unseen`` are left."""
+    """The decisions of the agent in a state in which only the cards ``unseen`` are left."""
     seen = [card for card in LEVEL_CARDS if card not in unseen.split(", ")]
     others = {"in_level": False, "home": {"stone": 1}}
     games = MegalandGames.restore([state([player, others], decision, seen=seen, seed=0)])
@@ -108,7 +108,7 @@ def decided(agent: Any, player: dict[str, Any], unseen: str, decision: str = "ru
     ],
 )
 def test_staying_and_leaving_by_hand(player: dict[str, Any], unseen: str, stay: float, leave: float) -> None:
-    """L4 to L11: what each is worth, what is lost by the other, and nothing where both are equal."""
+    """L4 to L11: the value of each choice and the loss by the other one, 0 if both are equal."""
     for action, worth in (("STAY", stay), ("LEAVE", leave)):
         found = worths(decided(Always(action), player, unseen))
         best = max(stay, leave)
@@ -129,7 +129,7 @@ def test_staying_and_leaving_by_hand(player: dict[str, Any], unseen: str, stay: 
 )
 @pytest.mark.parametrize("tokens", [1, 4, 9])
 def test_jumping_by_hand(hearts: int, unseen: str, walk: float, jump: float, tokens: int) -> None:
-    """L2: besides what is brought home, tokens are worth something, four of them at most."""
+    """L2: in addition to the treasures, up to four tokens have a value."""
     walk, jump = (worth + token_worth() * min(left, 4) for worth, left in ((walk, tokens), (jump, min(tokens, 4) - 1)))
     for action, worth in (("PASS", walk), ("JUMP", jump)):
         player = {"hearts": hearts, "jumps": tokens, "carried": {"egg": 3}}
@@ -152,7 +152,7 @@ def test_jumping_by_hand(hearts: int, unseen: str, walk: float, jump: float, tok
     ],
 )
 def test_what_a_jump_does(hearts: int, unseen: str, buildings: dict[str, int], what: str) -> None:
-    """L5, by hand."""
+    """L5: the effects of a jump, stated by hand."""
     made = decided(Always("JUMP"), {"hearts": hearts, "jumps": 1, "buildings": buildings}, unseen, "jump")
     cards = next_cards(made, np.zeros(1, np.uint64))
     assert [UNDER_THE_CARD[number] for number in under_the_card(made, cards)] == [what]
@@ -163,7 +163,7 @@ def test_the_worth_of_a_token() -> None:
 
 
 def test_the_cards_that_come_and_what_they_do() -> None:
-    """L3 and L5, against the engine itself."""
+    """L3, L5: the cards and the damage agree with the engine."""
     reveals = ["Red Serpent", "Clouds", "Sludge Creature"]
     players: list[dict[str, Any]] = [{"max_hearts": 8, "buildings": {"Soap Makers": 1}}, {"max_hearts": 8}]
     seed = seed_for(reveals, ["Spires"], 3)
@@ -198,7 +198,7 @@ def test_the_solver_loses_nothing() -> None:
 
 
 def test_who_always_leaves_or_stays() -> None:
-    """Who leaves at once never falls, and who stays falls with the chance that five of ten cards give it."""
+    """An agent that always leaves never falls; one that always stays falls in every run."""
     home, far = (summary(probe(Always(action, "PASS"), games=40, config=SHORT)) for action in ("LEAVE", "STAY"))
     assert (home["leave_share"], home["falls_per_run"]) == (1, 0)
     assert home["stay_or_leave_decisions"] == home["runs"] == 480
@@ -212,7 +212,7 @@ def test_who_always_leaves_or_stays() -> None:
 
 @pytest.fixture(scope="module")
 def both() -> tuple[Probe, dict[str, Counter[Any]]]:
-    """A probe of ``threshold`` against ``random``, and the same counted from the log of the engine."""
+    """A probe of ``threshold`` against ``random``, and the same counts from the log of the engine."""
     config = MegalandConfig(num_players=3, max_rounds=8)
     result = probe(ThresholdAgent(), "random", games=60, config=config, seed=5)
     seats = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]] * 20)
@@ -250,7 +250,7 @@ def both() -> tuple[Probe, dict[str, Counter[Any]]]:
 
 
 def test_the_counts_are_those_of_the_log(both: tuple[Probe, dict[str, Counter[Any]]]) -> None:
-    """Falls, jumps, trades and purchases, counted a second time from what happened."""
+    """Falls, jumps, trades and purchases agree with those counted from the log."""
     result, counts = both
     found = summary(result)
     events = counts["events"]
@@ -307,7 +307,7 @@ def test_the_recorder_plays_as_the_agent_does() -> None:
 
 
 class _Untidy:
-    """Plays at random, answers with one and the same array again and again, and writes into what it was asked."""
+    """Plays at random, returns the same array every time, and writes into the arrays of its decisions."""
 
     def __init__(self) -> None:
         self._answers = np.zeros(1000, np.uint8)

@@ -79,7 +79,7 @@ def test_nothing_is_said_of_what_is_short(capsys: pytest.CaptureFixture[str]) ->
 
 
 class Slow(RandomAgent):
-    """Takes its time."""
+    """An agent that takes some time."""
 
     def act(self, decisions: Decisions) -> npt.NDArray[np.uint8]:
         time.sleep(0.002)
@@ -87,7 +87,7 @@ class Slow(RandomAgent):
 
 
 def halfway(told: list[tuple[float, float]]) -> bool:
-    """Whether something between nothing and everything was told."""
+    """Whether a progress between nothing and everything was reported."""
     assert told == sorted(told)
     assert told[-1][0] == told[-1][1]
     return any(0 < done < total for done, total in told)

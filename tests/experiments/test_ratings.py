@@ -1,4 +1,4 @@
-"""Ratings: ties, order, the anchor, and intervals that hold what they say."""
+"""Ratings: ties, order, the anchor, and the coverage of the intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def rated(agents: npt.ArrayLike, places: npt.ArrayLike, seeds: npt.ArrayLike | N
 
 
 def drawn(strengths: npt.NDArray[np.float64], games: int, players: int, luck: np.random.Generator) -> RatedGames:
-    """Games in which each pair ends in the order that the model says; four games to a seed."""
+    """Games in which each pair ends in an order drawn from the model; four games for each seed."""
     agents = np.array([luck.permutation(strengths.size)[:players] for _ in range(games)])
     played = strengths[agents] / SCALE + luck.gumbel(size=agents.shape)
     places = 1 + (played[:, None, :] > played[:, :, None]).sum(axis=2)
@@ -61,7 +61,7 @@ def test_the_stronger_is_rated_higher_and_the_anchor_stays() -> None:
 
 
 def test_pairs_add_up_to_the_table() -> None:
-    """A table of copies is rated by pairs; for different agents that is what openskill does with the whole table."""
+    """A table with copies is rated by pairs; for different agents the result is openskill's for the whole table."""
     from openskill.models import BradleyTerryFull
 
     model = BradleyTerryFull(tau=0.0, gamma=lambda *_, **__: 1.0)

@@ -57,7 +57,7 @@ def config_of(found: Records, players: int) -> MegalandConfig:
 
 
 def played_again(found: Records, players: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(games,) their numbers, and (games, P) who sits where, in the positions of the manifest's agents."""
+    """(games,) numbers, and (games, P) the agent of each seat, by its position in the manifest."""
     games = found.games.filter(pl.col("num_players") == players).collect()
     agents = found.manifest["settings"]["agents"]
     seats = found.seats.filter(pl.col("num_players") == players).sort("game", "seat").collect()
@@ -73,7 +73,7 @@ def seeds_of(found: Records, games: npt.NDArray[np.int64]) -> npt.NDArray[np.uin
 
 
 def check_against_snapshots(found: Records, players: int) -> None:
-    """Follow the events of every game, and compare with the engine's last snapshot and with the other tables."""
+    """Follow the events of every game, and compare with its last snapshot and with the other tables."""
     config = config_of(found, players)
     numbers, who = played_again(found, players)
     agents = [make_agent(agent) for agent in found.manifest["settings"]["agents"]]
@@ -152,7 +152,7 @@ def test_events_lead_to_the_engine_s_last_state_in_1000_games(tmp_path: Path) ->
 
 
 def test_every_kind_of_event_and_decision_is_there(small: Records) -> None:
-    """Else the tests here would tell less than they seem to."""
+    """The records have every kind of event and decision, so that the other tests check all of them."""
     assert set(small.events.collect()["event"]) == set(record_schema.EVENTS)
     assert set(small.decisions.collect()["kind"]) == set(record_schema.KINDS) - {"none"}
 
@@ -192,7 +192,7 @@ def test_the_games_are_those_of_a_match(small: Records, players: int) -> None:
 
 
 def words_of_a_decision(snapshot: Row, decisions: Decisions, row: int, action: int) -> Row:
-    """What the table should say, from the snapshot before it."""
+    """The expected row of a decision, from the snapshot before it."""
     seat = int(decisions.seat[row])
     me, players = snapshot["players"][seat], snapshot["players"]
     unseen = [card for card in LevelCard if card.label not in snapshot["level_seen"]]
@@ -416,7 +416,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run that nothing has stopped."""
+    """The folder of a run that was not stopped."""
     out = tmp_path_factory.mktemp("undisturbed") / "run"
     assert run(*WORDS, "--out", str(out)) == 0
     return out
@@ -424,7 +424,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(undisturbed: Path) -> dict[str, bytes]:
-    """Its files."""
+    """The files of the undisturbed run."""
     found = contents(undisturbed)
     assert len(found) == 5 * 4
     return found
@@ -432,7 +432,7 @@ def expected(undisturbed: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def copied(undisturbed: Path, tmp_path: Path) -> Path:
-    """A folder of whole records that may be damaged."""
+    """A folder of complete records, which a test may damage."""
     return shutil.copytree(undisturbed, tmp_path / "run")
 
 
@@ -609,7 +609,7 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path, capsys: pyte
 
 
 def as_written_by_0_1(folder: Path) -> None:
-    """Make a folder of the form that version 0.1 wrote: no version, no checksums, less in the footers."""
+    """Turn a folder into one of version 0.1: no version, no checksums, and less in the footers."""
     manifest = json.loads((folder / "manifest.json").read_text())
     del manifest["version"]
     (folder / "manifest.json").write_text(json.dumps(manifest))

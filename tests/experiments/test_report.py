@@ -1,4 +1,4 @@
-"""The page stands alone, is whole, and says what the tables say."""
+"""The page of a report is self-contained, complete, and agrees with the tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALONE = {"meta", "img", "br", "link"}
 
 
 class Page(HTMLParser):
-    """Checks that elements are closed in order, and collects what there is."""
+    """Checks that elements are closed in order, and collects their contents."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

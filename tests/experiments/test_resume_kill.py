@@ -1,4 +1,4 @@
-"""A training run that is killed, at whatever moment, ends as if nothing had happened when it is resumed."""
+"""A training run that is killed at any moment and resumed ends as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ pytestmark = pytest.mark.usefixtures(one_thread.__name__)
 
 
 class Killed(BaseException):
-    """Stands for a kill; where it is raised, nothing may be put in order afterwards."""
+    """Stands for a kill; no cleanup may follow where it is raised."""
 
 
 def files(folder: Path) -> set[str]:
-    """All that is in the folder of a run, but for the names of tensorboard's files."""
+    """Everything in the folder of a run, except the names of TensorBoard's files."""
     found = {str(path.relative_to(folder)) for path in folder.rglob("*")}
     return {name for name in found if not name.startswith("tensorboard/")}
 
@@ -45,7 +45,7 @@ def files(folder: Path) -> set[str]:
 
 
 def test_killed_before_it_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is no folder of a run that could be neither begun nor resumed."""
+    """A run that was killed before its folder existed can be started again."""
     config = tiny(tmp_path / "run", total_steps=128, players=(2,), eval_games=0, opponents={"itself": 1.0})
     monkeypatch.setattr(megaland_env.checksums, "write_bytes", kill)
     with pytest.raises(Killed):
@@ -57,7 +57,7 @@ def test_killed_before_it_has_a_folder(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_killed_before_the_first_checkpoint_and_after_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also: a run that is over and resumed measures and writes nothing twice."""
+    """Also, a finished run that is resumed measures and writes nothing again."""
 
     def config(name: str) -> Any:
         changes = {"total_steps": 400, "players": (2,), "opponents": {"itself": 0.6, "snapshots": 0.4}}
@@ -94,7 +94,7 @@ def test_killed_before_the_first_checkpoint_and_after_the_last(tmp_path: Path, m
 
 
 def test_killed_while_old_checkpoints_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is there under the name of a checkpoint is whole."""
+    """Whatever has the name of a checkpoint is complete."""
     config = tiny(tmp_path / "run", checkpoint_every=128, eval_games=0, players=(2,), opponents={"itself": 1.0})
 
     def half(path: Path, **_: Any) -> None:
@@ -184,7 +184,7 @@ def started(folder: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 def steps_of(run: Path) -> int:
-    """As far as it got, by its last update."""
+    """The number of steps of a run, by the last row of its progress; 0 if there is none."""
     try:
         return int((run / "progress.csv").read_text().splitlines()[-1].partition(",")[0])
     except (OSError, ValueError, IndexError):  # it has not begun
@@ -205,7 +205,7 @@ def wait_until(process: subprocess.Popen[bytes], moment: Callable[[], bool]) -> 
 
 
 def numbers(tensors: Any) -> Any:
-    """Tensors, in lists and dicts, as bytes that can be compared."""
+    """Tensors in lists and dicts, as bytes for comparison."""
     if isinstance(tensors, torch.Tensor):
         return str(tensors.dtype), tuple(tensors.shape), tensors.numpy().tobytes()
     if isinstance(tensors, dict):
@@ -214,7 +214,7 @@ def numbers(tensors: Any) -> Any:
 
 
 def without_seconds(content: Any) -> Any:
-    """JSON without what says how long something took."""
+    """JSON without the entries that are durations."""
     if isinstance(content, dict):
         timed = ("second", "speed/")
         return {key: without_seconds(value) for key, value in content.items() if not any(word in key for word in timed)}

@@ -1,4 +1,4 @@
-"""The rule for folders that a command fills, the lock, and the checksums."""
+"""The rule for output folders of commands, the lock, and the checksums."""
 
 from __future__ import annotations
 
@@ -367,7 +367,7 @@ def test_work_is_taken_up_again_as_it_is(tmp_path: Path) -> None:
 
 
 def damages(good: bytes) -> list[bytes]:
-    """What may have become of a file."""
+    """The ways in which a file may be damaged."""
     flips = [good[:k] + bytes([good[k] ^ 16]) + good[k + 1 :] for k in range(len(good))]
     return [*flips, b"", good[: len(good) // 2], good + b"x", b"[" * 100_000, b"\xff\xfe", b"{}", b"[]", b"3"]
 
@@ -516,7 +516,7 @@ def test_no_list_is_another_error(content: bytes) -> None:
     "name", ["settings.json", "SHA256SUMS", ".lock", "progress.csv", "games/part.npz", "policy/policy.json", "sub/new"]
 )
 def test_a_file_of_an_owned_folder_is_not_written_over(tmp_path: Path, name: str) -> None:
-    """Not by a result that is to go to a file, either (--json, --csv, --replay, --out)."""
+    """A file of an owned folder is not overwritten by results either (--json, --csv, --replay, --out)."""
     folder = tmp_path / "t"
     tournament(["random", "threshold"], num_players=2, games=4, out=folder)
     (folder / name).parent.mkdir(exist_ok=True)
@@ -530,7 +530,7 @@ def test_a_file_of_an_owned_folder_is_not_written_over(tmp_path: Path, name: str
 def test_a_default_folder_that_cannot_be_made_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """It was an endless loop."""
+    """A default folder that cannot be created is an error, not an endless loop."""
     monkeypatch.chdir(tmp_path)
     if kind == "file":
         (tmp_path / "runs").touch()

@@ -1,4 +1,4 @@
-"""The two small tasks: their beginnings, their ends, and their optima, worked out here once more from the rules."""
+"""The two small tasks: their beginnings, ends and optima, which are computed here again from the rules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def begun(task: RunTask | BuyTask, number: int, first_seed: int = 0) -> TaskGame
 
 
 def play(games: TaskGames, policy: Policy) -> npt.NDArray[np.float64]:
-    """(N,) what the policy gains."""
+    """(N,) gains of the policy."""
     gained = np.zeros(games.num_games)
     while (playing := np.flatnonzero(~games.over)).size:
         games.step(policy(games.decisions(playing)), playing)
@@ -45,7 +45,7 @@ def play(games: TaskGames, policy: Policy) -> npt.NDArray[np.float64]:
 
 @pytest.mark.parametrize("task", [RunTask(), RunTask(2, 3), RunTask(8, 14), BuyTask()], ids=str)
 def test_a_task_begins_in_a_state_of_the_game(task: RunTask | BuyTask) -> None:
-    """Such a snapshot passes all checks, and goes on as the task does."""
+    """The first snapshot of a task passes all checks, and a game restored from it continues as the task does."""
     games = begun(task, 40)
     check_conservation(games.games)
     while True:
@@ -134,7 +134,7 @@ class BestRun:
         self._revealed = cache(self._after_reveal)
 
     def value(self, hearts: int, jumps: int) -> Fraction:
-        """Having entered, before the first card."""
+        """The value after entering, before the first card."""
         return self._before_card(frozenset(range(10)), hearts, 1, jumps)
 
     def _before_card(self, cards: frozenset[int], hearts: int, carried: int, jumps: int) -> Fraction:
@@ -160,7 +160,7 @@ class BestRun:
         return self._before_card(cards, hearts, carried + 1, jumps) > carried
 
     def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
-        """The same as a policy."""
+        """The best play as a policy."""
         view = decisions.view
         actions = []
         for row, kind in enumerate(decisions.kind.tolist()):
@@ -186,7 +186,7 @@ def after_three_cards(decisions: Decisions) -> npt.NDArray[Any]:
 
 
 def check_mean(gained: npt.NDArray[np.float64], wanted: float) -> None:
-    """Within three standard errors."""
+    """Check that a mean is within three standard errors."""
     error = gained.std() / np.sqrt(gained.size)
     assert abs(gained.mean() - wanted) < 3 * error, f"{gained.mean():.4f} is not {wanted:.4f} ± {error:.4f}"
 
@@ -205,7 +205,7 @@ def test_leaving_after_three_cards() -> None:
 
 
 def test_the_vector_environment_measures_the_same() -> None:
-    """Through Gymnasium, one run after the other in each slot."""
+    """The vector environment of Gymnasium has the same mean, with one run after the other in each slot."""
     env = MegalandRunVectorEnv(5000, autoreset_mode="SameStep")
     env.reset(seed=100_000)
     gained: list[list[float]] = [[] for _ in range(env.num_envs)]
@@ -261,7 +261,7 @@ Hand = tuple[int, ...]
 
 
 def best_turn(snapshot: dict[str, Any]) -> int:
-    """The most coins that the buyer can gain, by rules B and C6 in plain words: all purchases, in all orders."""
+    """The most coins that the buyer can gain, by rules B and C6: all purchases in all orders are tried."""
     player = snapshot["players"][snapshot["buyer"]]
     shelf = {name for name, left in snapshot["supply"]["buildings"].items() if left}
 
@@ -324,7 +324,7 @@ def test_the_deal() -> None:
 
 
 def test_the_reward_is_the_coins_of_the_turn_alone() -> None:
-    """Not what Arcades and the night would pay, which comes later."""
+    """The reward does not contain what Arcades and the night would pay later."""
     games = begun(BuyTask(), 500)
     gained = play(games, random_legal)
     snapshots = [games.games.snapshot(game) for game in range(500)]
@@ -341,7 +341,7 @@ def hands(most_cards: int, number: int) -> list[int]:
 
 
 def test_brute_force_by_the_engine_and_by_the_rules() -> None:
-    """The one tries all actions on copies of the game, the other all purchases on paper."""
+    """One optimum tries all actions on copies of the game, the other all purchases by the rules."""
     tasks = pytest.importorskip("megaland_experiments.training.tasks")
     games = begun(BuyTask(), 600).games.copy(hands(most_cards=7, number=40))
     best = tasks.best_turns(games)
@@ -350,7 +350,7 @@ def test_brute_force_by_the_engine_and_by_the_rules() -> None:
 
 
 def test_the_best_can_be_gained_through_the_environment() -> None:
-    """Each action is one after which the best is still in reach."""
+    """By playing only actions after which the optimum can still be reached, it is reached."""
     tasks = pytest.importorskip("megaland_experiments.training.tasks")
     env = gym.make("Megaland-Buy-v0").unwrapped
     assert isinstance(env, OneLearnerEnv)

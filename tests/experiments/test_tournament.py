@@ -1,4 +1,4 @@
-"""The arena is a fair referee, and loses nothing: line-ups, seats, luck, what is counted, and going on after a stop."""
+"""The arena is fair and loses nothing: line-ups, seats, randomness, counts, and continuing after a stop."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WORDS = ["--players", "2", "3", "--games", "30", "--max-rounds", "3"]
 
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures take a second each, so where nobody looks at them they are left empty."""
+    """Leave pictures empty where they are not checked, because each takes a second."""
     monkeypatch.setattr(arena_figure, "tournament_figure", lambda result, players: None)
     monkeypatch.setattr("megaland_experiments.shared.result_files.png", lambda figure: b"")
 
@@ -112,7 +112,7 @@ def result() -> Tournament:
 
 
 def test_the_numbers_are_those_of_the_games(result: Tournament) -> None:
-    """One figure of each table, computed by hand from games that are played once more."""
+    """One figure of each table agrees with the games, which are played again."""
     agents = ["threshold", "random", "threshold:risk=0.3"]
     config = MegalandConfig(num_players=3, max_rounds=12)
     line_ups = make_line_ups(3, 3)
@@ -183,7 +183,7 @@ def test_who_is_better_is_seen(result: Tournament) -> None:
 
 
 def test_the_first_player_of_a_turn_order_is_that_of_the_games() -> None:
-    """The tables reckon the first player from the seed; the engine says who it is."""
+    """The first player that the tables compute from the seed is that of the engine."""
     firsts: list[tuple[int, int]] = []
 
     class Witness(RandomAgent):
@@ -214,7 +214,7 @@ def equals(players: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_equals_win_their_part(players: int) -> None:
-    """The same agent under several names: at any table each wins exactly 1 / P, since all have had every seat."""
+    """One agent under several names wins exactly 1 / P with each, because all names have every seat equally often."""
     result = tournament(equals(3), num_players=players, games=16 * players)
     for row in (*result.standings, *result.line_ups):
         if row.get("kind") == PAIRS:
@@ -231,7 +231,7 @@ def test_equals_win_their_part(players: int) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_equals_win_their_part_soak(players: int) -> None:
-    """Random agents with luck of their own, so that their games differ: 99 % intervals, and seats alike by symmetry."""
+    """Random agents with different seeds win alike within 99 % intervals, and so do the seats."""
     agents = [f"random:seed={number}" for number in range(players)]
     result = tournament(agents, num_players=players, games=2000, seed=3)
     shares = [row for row in result.standings if row["agent"] in agents]
@@ -496,7 +496,7 @@ SMALL_PLAN = Plan(
 
 
 def stopped(out: Path) -> Path:
-    """A tournament that has played all its games, but has no results yet; returns the file of its games."""
+    """A tournament that has played all games but has no results yet; returns the file of its games."""
     tournament(["random", "threshold"], out=out, **ONCE)
     for file in [*out.glob("*.csv"), *out.glob("*.png"), out / "results.json"]:
         file.unlink()
@@ -939,7 +939,7 @@ def test_only_mixed_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 class Vandal:
-    """Plays at random, and then writes into all that it was given."""
+    """Plays at random, and then writes into all arrays that it was given."""
 
     def act(self, decisions: Decisions) -> npt.NDArray[Any]:
         actions = RandomAgent().act(decisions)
@@ -961,7 +961,7 @@ def test_an_agent_error_reaches_the_caller() -> None:
 
 
 def test_at_tables_of_two_the_pairs_are_shown_once() -> None:
-    """The mixed line-ups of two are the same games."""
+    """At tables of two the mixed line-ups are the same games, so the pairs are shown once."""
     config = MegalandConfig(max_rounds=6)
     found = tournament(["random", "hearts", "threshold"], num_players=[2, 3], games=12, config=config)
     shown = io.StringIO()

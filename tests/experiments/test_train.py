@@ -61,7 +61,7 @@ def tiny(folder: Path, **changes: Any) -> TrainConfig:
 
 
 def write_run(folder: Path, **changes: Any) -> None:
-    """A folder that says that it holds a run, as somebody else may have written it."""
+    """Write a folder that claims to hold a run, as someone else might."""
     settings = {**tiny(folder).to_dict(), **changes}
     del settings["folder"]
     content = {"format": "megaland-training", "version": versions()["megaland"], "settings": settings}
@@ -170,7 +170,7 @@ def test_stopped_and_resumed_it_ends_with_the_same_policy(
 
 
 def test_the_learning_rate_never_falls_below_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More decisions than were asked for are learned from in the last update, and in the only one of a short run."""
+    """The last update may learn from more decisions than requested, and so may the only one of a short run."""
     rates: list[float] = []
     update = AllSeatsPPO.train
 

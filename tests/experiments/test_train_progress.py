@@ -1,4 +1,4 @@
-"""What somebody sees who watches a training run, and how its options are written."""
+"""The progress that a training run shows, and the forms of its options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from megaland_experiments.training.progress import EVERY_SECONDS, TrainProgress,
 
 
 class Clock:
-    """Seconds that pass when they are told to."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = 1000.0

@@ -153,7 +153,7 @@ def signal_in(monkeypatch: pytest.MonkeyPatch, where: str, number: int, after: i
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that nothing disturbs, measured twice (two evaluations each) and at the end; then eight evaluations."""
+    """An undisturbed run, measured twice (two evaluations each) and at the end; then eight evaluations."""
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("undisturbed") / "run"
     train(small(folder))
@@ -271,7 +271,7 @@ def test_who_listens_to_signals() -> None:
 
 
 def cheap(agent: PPOAgent, opponent: str, *, num_players: int, games: int, progress: Any) -> Any:
-    """An evaluation that follows from the policy, and takes no time."""
+    """An evaluation that depends only on the policy and takes no time."""
     number = float(sum(float(parameter.abs().sum()) for parameter in agent._network.parameters()))
     progress(games, games)
     result = _some_evaluation()
@@ -301,7 +301,7 @@ def test_whatever_the_intervals_it_goes_on_exactly(
     stops: list[tuple[int, bool]],
     total: int,
 ) -> None:
-    """Stopped or killed after some updates, it measures and learns the same as if it had not been."""
+    """A run that is stopped or killed after some updates measures and learns as if it had not been."""
     folder = tmp_path_factory.mktemp("intervals")
     snapshot, checkpoint, anchor = every
     config = small(
@@ -463,7 +463,7 @@ def test_when_no_checkpoint_can_be_used(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_run_that_had_checkpoints_is_not_begun_again(
     tmp_path: Path, whole: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its rows and its report would be lost; with a report, that is still shown."""
+    """A run that had checkpoints is not started again, because its rows would be lost; its report is still shown."""
     run = tmp_path / "run"
     shutil.copytree(whole, run)
     shutil.rmtree(run / "checkpoints")
@@ -484,7 +484,7 @@ def test_a_run_that_had_checkpoints_is_not_begun_again(
 def test_rows_that_are_no_rows_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], whole: Path
 ) -> None:
-    """After a power loss the end of a file that grows may be anything."""
+    """Invalid rows are ignored: after a power loss the end of a growing file may be anything."""
     with signal_in(monkeypatch, "roll-out", signal.SIGINT, 18), pytest.raises(Stopped):
         train(small(tmp_path / "run"))
     for name in ("progress.csv", "anchors.csv"):
@@ -537,7 +537,7 @@ def test_everything_is_synced_before_it_gets_its_name(tmp_path: Path, monkeypatc
 
 
 class Full:
-    """A disk that has no room for what is synced under some name."""
+    """A disk that is full when a file with some name is synced."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
         fsync = os.fsync
@@ -584,13 +584,13 @@ def test_a_full_disk_is_one_line(
 
 
 def train_command(steps: int, out: str) -> list[str]:
-    """The command in a process of its own."""
+    """The command in a separate process."""
     words = ["train", "--total-steps", str(steps), *WORDS, "--out", out]
     return [sys.executable, "-m", "megaland_experiments.cli", *words]
 
 
 def test_a_row_that_does_not_fit_is_an_error_that_names_the_file(tmp_path: Path, capsys: Any) -> None:
-    """In a process of its own, whose files may not grow beyond what a checkpoint needs."""
+    """In a separate process whose files may not be larger than a checkpoint."""
     run = tmp_path / "run"
     command = train_command(300, str(run))
 
@@ -615,7 +615,7 @@ def test_a_row_that_does_not_fit_is_an_error_that_names_the_file(tmp_path: Path,
 
 
 def test_a_reader_who_leaves_ends_nothing(tmp_path: Path) -> None:
-    """As in ``megaland train | head``."""
+    """A reader that closes the pipe, as in ``megaland train | head``, does not end the run."""
     command = train_command(100, "run")
     process = subprocess.Popen(
         command,

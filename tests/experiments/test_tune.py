@@ -1,4 +1,4 @@
-"""The tuning script: all variants are measured alike, and what it finds is written."""
+"""The tuning script: all variants are measured in the same way, and the result is written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from megaland_experiments.tuning.tune import (
 
 
 def test_equal_variants_are_worth_the_same_and_worse_ones_less() -> None:
-    """They play on the same luck, so even a small number of games cannot tell equals apart."""
+    """Variants play with the same randomness, so equal ones have equal results even in few games."""
     good = {tunable.name: tunable.start for tunable in threshold_numbers()}
     found = strengths(ThresholdVariants, [good, good | {"risk": 0.0}, good], [make_agent("threshold")], 60, 1)
     assert found[0] == found[2]
@@ -39,7 +39,7 @@ def test_opponents_take_turns() -> None:
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_command(agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A generation or more, from where the agent is now, then from where that has ended."""
+    """The command runs generations from the agent's present numbers, then from those that it has found."""
     out = tmp_path / "numbers.json"
     arguments = [agent, "--minutes", "0", "--games", "5", "--variants", "4", "--out", str(out)]
     assert tune.main(arguments) == 0
