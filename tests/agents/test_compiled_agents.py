@@ -101,7 +101,7 @@ def test_decisions_are_those_of_numpy(players: int) -> None:
 def test_many_decisions_are_those_of_numpy(market: str) -> None:
     for players, payment, skip_forced in product((2, 3, 4, 5), ("choose", "auto"), (True, False)):
         check_games(
-            players + 7, 400, num_games=40, num_players=players, payment=payment, skip_forced=skip_forced, market=market
+            players + 7, 100, num_games=40, num_players=players, payment=payment, skip_forced=skip_forced, market=market
         )
 
 
