@@ -25,7 +25,7 @@ CAN_BE_JUMPED = [5, 6, 8, 9]
 BUILDINGS = list(tables.COSTS)
 KINDS = [None, "jump", "herb_hut", "rabbit", "run", "reptile", "buy", "pay", "store"]
 
-_ROW = re.compile(r" {4}(\w+) +\((M[^)]*)\) +(\w+)")
+_ROW = re.compile(r"^ *(\w+) +\((M[^)]*)\) +(\w+)", flags=re.MULTILINE)
 TABLE = {name: (shape, dtype) for name, shape, dtype in map(re.Match.groups, _ROW.finditer(View.__doc__ or ""))}
 """Name -> shape in words, dtype: the table in the documentation of ``View``."""
 
