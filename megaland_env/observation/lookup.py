@@ -5,7 +5,7 @@ what two of them bring, and the others follow from a few. So all these bytes are
 and each becomes a number through a table of its own. For many rows that is slower than reading array by array, since
 every number is looked up singly.
 
-``_bytes_of_seat`` and ``_bytes_of_table`` name the bytes of each block of features that observation.py declares; it is
+``_bytes_of_seat`` and ``_bytes_of_table`` name the bytes of each block of features that features.py declares; it is
 the scale declared there that makes features of the numbers.
 """
 
