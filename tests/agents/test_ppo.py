@@ -217,7 +217,7 @@ def test_a_policy_replaces_no_file(tmp_path: Path) -> None:
 
 def test_what_could_not_be_loaded_is_not_written(tmp_path: Path) -> None:
     bad: list[tuple[list[Layer], str, dict[str, Any], type[Exception], str]] = [
-        (layers(8)[:1], "tanh", {}, PolicyError, "its network has 394 inputs and 8 outputs"),
+        (layers(8)[:1], "tanh", {}, PolicyError, f"its network has {NUM_FEATURES} inputs and 8 outputs"),
         (layers(8), "sigmoid", {}, PolicyError, "activation is 'sigmoid'"),
         (layers(8, scale=float("nan")), "tanh", {}, PolicyError, "finite"),
         (layers(8), "tanh", {"loss": float("nan")}, ValueError, "JSON"),
@@ -392,7 +392,7 @@ def test_a_description_that_is_none(policy: Path, content: bytes, message: str) 
         ),
         (
             lambda t: t.update({"layers.0.weight": t["layers.0.weight"].T.contiguous()}),
-            r"layers.0.weight has the shape \(394, 32\)",
+            rf"layers.0.weight has the shape \({NUM_FEATURES}, 32\)",
         ),
         (
             lambda t: t.update({"layers.0.bias": t["layers.0.bias"].double()}),
