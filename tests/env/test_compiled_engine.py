@@ -152,6 +152,9 @@ def test_invalid_arguments_raise_the_same_errors() -> None:
     right = random_actions(games[0], np.random.default_rng(0))
     wrong = np.where(np.arange(3)[:, None] == 1, 39, right)
     errors(games, lambda each: each.step(wrong))
+    ragged: Any = [[1, 2], [3]]
+    errors(games, lambda each: each.step(ragged))
+    errors(games, lambda each: each.step(right[:2], ragged))
     for actions in (right[:2], right.T, right.astype(float), right.ravel(), right[None]):
         errors(games, lambda each, actions=actions: each.step(actions))
     indices: Sequence[Any] = ([0, 3], [-1], [1, 1], [0.0], [[0]], np.array([True]))

@@ -464,7 +464,9 @@ def test_an_illegal_action_changes_nothing(mode: AutoresetMode) -> None:
         before, played, seeds = everything(env.games), env.played.copy(), env.game_seeds.copy()
         for wrong in (Action["TREASURE_EGG"], -1, NUM_ACTIONS):
             actions = legal_actions(env)
-            asked = np.argwhere(env.active & ~(env.action_masks()[..., wrong] if 0 <= wrong < NUM_ACTIONS else np.False_))
+            asked = np.argwhere(
+                env.active & ~(env.action_masks()[..., wrong] if 0 <= wrong < NUM_ACTIONS else np.False_)
+            )
             if asked.size:
                 game, seat = asked[len(asked) // 2].tolist()
                 actions[game, seat] = wrong

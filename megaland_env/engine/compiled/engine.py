@@ -124,17 +124,19 @@ class CompiledEngine:
         Returns:
             False if an argument is not valid, or unusual; nothing has changed then.
         """
-        numbers = np.asarray(actions)
+        try:
+            numbers = np.asarray(actions)
+            games = _EVERYONE if index is None else np.asarray(index)
+        except ValueError:  # sequences of different lengths
+            return False
         if numbers.dtype != np.int64:
             if numbers.dtype.kind not in "iu":
                 return False
             numbers = numbers.astype(np.int64)
         elif not numbers.flags.behaved:  # read-only, or not aligned
             numbers = numbers.copy()
-        games = _EVERYONE
         count = self._state.num_games
         if index is not None:
-            games = np.asarray(index)
             if games.dtype.kind not in "iu" or games.ndim != 1 or not games.size:
                 return False
             games = _plain(games)
