@@ -12,9 +12,11 @@ import pytest
 
 from megaland_env import Kind, MegalandConfig, MegalandGames
 from megaland_env.engine import rng
+from megaland_env.observation import encode
 from megaland_experiments import cli
 from megaland_experiments.speed import benchmark
 
+needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="needs Numba")
 needs_sb3 = pytest.mark.skipif(find_spec("stable_baselines3") is None, reason="needs stable-baselines3")
 
 
@@ -55,6 +57,13 @@ def test_play_without_clocks_counts_the_same_decisions():
     assert [timed.step()[0] for _ in range(300)] == [plain.play() for _ in range(300)]
     assert (timed.games.seeds == plain.games.seeds).all()
     assert (timed.games.coins == plain.games.coins).all()
+
+
+@pytest.mark.parametrize("engine", ["numpy", pytest.param("compiled", marks=needs_numba)])
+def test_observations_are_written_in_the_layout_of_the_engine(engine):
+    runner = benchmark.Runner(MegalandConfig(), 32, engine=engine)
+    rows = runner.games.decisions()
+    assert runner._observations(len(rows)).strides == encode(rows).strides
 
 
 def test_games_that_are_over_begin_anew_with_the_seeds_of_episodes():

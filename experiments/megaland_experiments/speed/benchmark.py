@@ -166,10 +166,13 @@ class Runner:
         self._numbers = np.empty(0, np.float32)
 
     def _observations(self, rows: int) -> npt.NDArray[np.float32]:
-        """A buffer (rows, D) for the observations, kept from step to step as a learner keeps its own."""
+        """A buffer (rows, D) for the observations, kept from step to step, in the layout that the engine writes."""
         if self._numbers.size < rows * NUM_FEATURES:
             self._numbers = np.empty(2 * rows * NUM_FEATURES, np.float32)
-        return self._numbers[: rows * NUM_FEATURES].reshape(NUM_FEATURES, rows).T
+        used = self._numbers[: rows * NUM_FEATURES]
+        if self.games.engine == "compiled":
+            return used.reshape(rows, NUM_FEATURES)
+        return used.reshape(NUM_FEATURES, rows).T
 
     def step(self) -> tuple[int, int, tuple[float, float, float, float]]:
         """Make one step in all games.
