@@ -44,7 +44,7 @@ ACTIONS, ALL = "legal actions", "mask, observation"
 
 OPENSPIEL_GAMES = ("pig", "leduc_poker", "gin_rummy")
 PETTINGZOO_GAMES = ("connect_four_v3", "leduc_holdem_v4")
-PGX_GAMES = {"connect_four": 1, "leduc_holdem": 4, "2048": 16, "backgammon": 16}
+PGX_GAMES = {"connect_four": 1, "leduc_holdem": 6, "2048": 16, "backgammon": 8}
 """Games of Pgx, and the number of steps between resets of the games that are over.
 
 A reset takes about as long as a step, since ``init`` runs for the whole batch. Each of these numbers was the fastest
