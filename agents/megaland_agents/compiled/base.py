@@ -7,10 +7,11 @@ import numpy as np
 from megaland_agents.heuristics.base import COMMONNESS
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, JUMP, LEAVE, PASS, STAY, TREASURE_FIRST
 from megaland_env.arrays import Doubles, Floats
-from megaland_env.cards import JUMP_SYMBOLS, NUM_BUILDINGS, NUM_LEVEL_CARDS, NUM_TREASURES, SKULLS, Building, LevelCard
+from megaland_env.cards import NUM_BUILDINGS, NUM_TREASURES
 from megaland_env.engine.compiled import piles
 from megaland_env.engine.compiled.compiling import as_int, compiled
 from megaland_env.engine.compiled.memory import Memory
+from megaland_env.engine.compiled.odds import fall_chance_of
 
 ALL_BUILDINGS = (1 << NUM_BUILDINGS) - 1
 _ALL_TREASURES = np.uint64((1 << NUM_TREASURES) - 1)
@@ -126,31 +127,6 @@ def reptile(memory: Memory, game: int, seat: int) -> int:
 def keep(memory: Memory, game: int, seat: int) -> int:
     """Keep the type kept least so far."""
     return TREASURE_FIRST + least_held(memory.picked[seat, game], legal_treasures(memory, game, seat))
-
-
-@compiled
-def fall_chance(unseen: int, hearts: int, soap_makers: int, jumping: int) -> np.float32:
-    """The probability to fall on the next level card (``engine/odds.py``); 0 where no card is left."""
-    number = 0
-    deadly = 0
-    for card in range(NUM_LEVEL_CARDS):
-        if unseen >> card & 1:
-            number += 1
-            skulls = as_int(SKULLS[card])
-            if (jumping and JUMP_SYMBOLS[card]) or (soap_makers and card == LevelCard.SLUDGE_CREATURE):
-                skulls = 0
-            if skulls >= hearts and skulls > 0:
-                deadly += 1
-    return np.float32(deadly) / np.float32(max(number, 1))
-
-
-@compiled
-def fall_chance_of(memory: Memory, game: int, seat: int, jumping: int) -> np.float32:
-    """The probability to fall on the next level card, as ``view.fall_chance``; 0 outside the level."""
-    hearts = memory.hearts[seat, game]
-    if not memory.in_level[seat, game] or hearts == 0:
-        return np.float32(0)
-    return fall_chance(memory.unseen[game], hearts, memory.buildings[Building.SOAP_MAKERS, seat, game], jumping)
 
 
 @compiled

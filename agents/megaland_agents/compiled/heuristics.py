@@ -10,7 +10,6 @@ from megaland_agents.compiled.base import (
     OWN,
     best_building,
     best_heart,
-    fall_chance_of,
     keep,
     least_held,
     legal_treasures,
@@ -25,6 +24,7 @@ from megaland_env.cards import BUILDING_COSTS, NUM_BUILDINGS
 from megaland_env.engine.compiled import piles
 from megaland_env.engine.compiled.compiling import as_int, compiled
 from megaland_env.engine.compiled.memory import Memory
+from megaland_env.engine.compiled.odds import fall_chance_of
 
 
 @compiled

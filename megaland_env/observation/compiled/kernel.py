@@ -11,11 +11,11 @@ from numba import types
 
 from megaland_env.actions import BUY_FIRST, HEART_FIRST, NUM_KINDS
 from megaland_env.arrays import Bytes, Floats, Ints
-from megaland_env.cards import NUM_BUILDINGS, NUM_LEVEL_CARDS, NUM_TREASURES, Building
+from megaland_env.cards import NUM_BUILDINGS, NUM_LEVEL_CARDS, NUM_TREASURES
 from megaland_env.engine.compiled import piles
 from megaland_env.engine.compiled.compiling import as_int, compiled
 from megaland_env.engine.compiled.memory import Memory, all_in_range, memory_to_read
-from megaland_env.engine.compiled.odds import fall_chance
+from megaland_env.engine.compiled.odds import fall_chance_of
 from megaland_env.engine.compiled.rules.flow import seat_after
 from megaland_env.observation.compiled.numbers import Numbers, new_numbers, take_column, take_pile
 from megaland_env.observation.features import (
@@ -143,18 +143,9 @@ def write(state_bytes: Bytes, options: Ints, games: Ints, seats: Ints, out: Floa
                     treasure, piles.count(memory.carried[seat, games[i]], treasure)
                 ]
                 row[first + _HOME + treasure] = _HAND[treasure, piles.count(memory.home[seat, games[i]], treasure)]
-            row[first + _FALL_CHANCE] = seat_fall_chance(memory, games[i], seat, 0)
-            row[first + _JUMP_FALL_CHANCE] = seat_fall_chance(memory, games[i], seat, 1)
+            row[first + _FALL_CHANCE] = fall_chance_of(memory, games[i], seat, 0)
+            row[first + _JUMP_FALL_CHANCE] = fall_chance_of(memory, games[i], seat, 1)
     return True
-
-
-@compiled
-def seat_fall_chance(memory: Memory, game: int, seat: int, jumping: int) -> np.float32:
-    """The chance to fall on the next level card; 0 if the player is not in the level."""
-    if memory.in_level[seat, game] and memory.hearts[seat, game]:
-        soap_makers = memory.buildings[Building.SOAP_MAKERS, seat, game]
-        return fall_chance(memory.unseen[game], memory.hearts[seat, game], soap_makers, jumping)
-    return np.float32(0)
 
 
 @compiled
