@@ -31,7 +31,7 @@ LAYERS = (
     ("seats", r"megaland_env\.seats(\..*)?"),
     (
         "environments and rendering",
-        r"megaland_env|megaland_env\.(envs|render)(\..*)?|megaland_env\.(megaland_v0|warm_up)",
+        r"megaland_env|megaland_env\.(envs|render)(\..*)?|megaland_env\.megaland_v0",
     ),
     ("agents", r"megaland_agents(\..*)?"),
     ("experiments", r"megaland_experiments(\..*)?"),

@@ -17,10 +17,10 @@ from megaland_env.engine import choice
 from megaland_env.engine.choice import ENGINES, plays_compiled
 from megaland_env.engine.compiled import cache
 from megaland_env.engine.compiled.cache import CacheError, Program
+from megaland_env.engine.compiled.programs import PROGRAMS
 from megaland_env.envs.gymnasium_env import MegalandEnv
 from megaland_env.envs.gymnasium_vector import MegalandVectorEnv
 from megaland_env.envs.multi_agent_vector import MegalandMultiAgentVectorEnv
-from megaland_env.warm_up import PROGRAMS
 
 needs_numba = pytest.mark.skipif(not extras.is_installed("numba"), reason="Numba is not installed")
 TINY = Program("tiny", "tests.support.tiny_program", "double", "a test")

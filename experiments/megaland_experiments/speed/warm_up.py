@@ -11,11 +11,11 @@ import argparse
 from time import perf_counter
 
 from megaland_agents.compiled import program as agents
-from megaland_env import warm_up as env
+from megaland_env.engine.compiled import programs as games
 from megaland_env.engine.compiled.cache import folder, remove_old_folders
 from megaland_experiments.shared.output import say
 
-PROGRAMS = (*env.PROGRAMS, *agents.PROGRAMS)
+PROGRAMS = (*games.PROGRAMS, *agents.PROGRAMS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
